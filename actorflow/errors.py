@@ -40,7 +40,7 @@ class Where(NamedTuple):
     line: int
 
     def source(self) -> str:
-        """The line's text, or an empty string where it can't be read."""
+        """The line's text, or an empty string if it can't be read."""
         return linecache.getline(self.file, self.line).strip()
 
     def __str__(self) -> str:
@@ -51,9 +51,9 @@ class Where(NamedTuple):
 class OpError(Exception):
     """The root of all errors of a run.
 
-    `node` is the name of the node at fault, `op` its type (in an error that a program raises itself the operation that it
-    gives), `device` where it ran, `where` the user's line that made it; each is None where the failure has no single node
-    (a closed session, say).
+    `node` is the name of the node at fault, `op` its type, `device` the device that ran it, and `where` the user's line that
+    made it. In an error that a program raises itself, `op` is the operation that it gives. Each is None if the failure has no
+    single node (a closed session, say).
 
     Example:
         >>> error = af.errors.OutOfRangeError("The file is read.", hint="Open another one.")
@@ -145,7 +145,7 @@ class OpError(Exception):
 
     @property
     def node_def(self) -> Any:
-        """The node at fault, with its `name`, `op` and `device`; None where there is none."""
+        """The node at fault, with its `name`, `op` and `device`; None without such a node."""
         if self._node_def is not None or self.node is None:
             return self._node_def
         inner = getattr(self.op, "node_def", None)

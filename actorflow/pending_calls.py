@@ -1,4 +1,4 @@
-"""`PendingCall`: what a public coroutine function gives. A program awaits it, and hears of it where it does not.
+"""`PendingCall`: what a public coroutine function gives. A program awaits it, or hears that it did not.
 
 A forgotten `await` is the first mistake of those who come from blocking sessions, and Python's own message for it ("unsupported
 operand type(s) for +: 'coroutine' and 'int'") names neither the call nor the remedy. A `PendingCall` says so where a program
@@ -100,7 +100,7 @@ class PendingCall(Coroutine[Any, Any, Any]):
 
 
 class PlacedCall(PendingCall):
-    """A call that also says by which line it was made, and warns with the remedy where it is dropped. `Session.run` is called too
+    """A call that also says by which line it was made, and warns with the remedy if it is dropped. `Session.run` is called too
     often for that; Python warns of those that are dropped.
 
     Args:
@@ -216,8 +216,8 @@ def pending_calls(definition: D) -> D:
 
 
 def pending_if_awaited(function: F) -> F:
-    """Has a function give a `PlacedCall` for a coroutine. It does the work at once for a blocking session, and gives a coroutine
-    for an asynchronous one."""
+    """Has a function give a `PlacedCall` for a coroutine. It does the work at once for a blocking session, and gives a
+    coroutine for an asynchronous session."""
     return _pending(function, is_method="self" in inspect.signature(function).parameters)  # type: ignore[return-value]
 
 

@@ -1,6 +1,6 @@
 """Public names: where each is written, and how a namespace finds it when it is first used (PEP 562).
 
-A function or a class says beside its definition where it is public:
+A function or a class says beside its definition under which names it is public:
 
     @public("af", "af.linalg:inv")
     def matrix_inverse(...): ...     # af.matrix_inverse, af.linalg.inv
@@ -28,11 +28,11 @@ _PUBLIC_MODULES = {
     for name, place in NAMES["af"].items()
     if place.endswith(":") and place != f"actorflow.{name}:"
 }
-"""The modules that programs import as `actorflow.data`, and where they are."""
+"""The modules that programs import as `actorflow.data`, and their places."""
 
 
 def public(*paths: str, of: str = "") -> Callable[[T], T]:
-    """Marks a function or a class as public. Of a coroutine function, a program hears where it does not await the call.
+    """Marks a function or a class as public. A program that does not await a call of a coroutine function hears of that.
 
     A constant can't carry a mark: there `public("af", of="int8 int16")` is a statement of its own. Without `of`, such a
     statement marks its whole module.
@@ -58,7 +58,7 @@ def lazily(
     Args:
         module: the module's name.
         path: what its users write for it, such as `af.nn`.
-        places: for each name `module` (where it has the same name), `module:name`, or `module:` for the module itself.
+        places: for each name `module` (which has the same name there), `module:name`, or `module:` for the module itself.
         absent: the message where a name is not there, with `{module}` and `{name}`; nearest names are added to it.
     """
     names = sorted(places)

@@ -1,4 +1,4 @@
-"""`suggestion`: what is said of a name that a namespace does not have: where it is, or which name was probably meant."""
+"""`suggestion`: what is said of a name that a namespace does not have: its place, or which name was probably meant."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from actorflow.index import NAMES
 Places = Mapping[str, Mapping[str, str]]
 
 _FARTHER = 0.1
-"""By how much a name may look less alike than the nearest one and still be named."""
+"""By how much a name may look less alike than the nearest name and still be named."""
 
 _OTHERWISE = {
     "distribute": "Place variables with af.train.replica_device_setter, and add gradients with af.train.SyncReplicasOptimizer.",
@@ -26,8 +26,8 @@ _OTHERWISE = {
 
 
 def suggestion(path: str, name: str) -> str:
-    """A sentence for the end of the error that the namespace `path`, such as `af.nn`, has no `name`; empty where there is
-    nothing to say."""
+    """A sentence for the end of the error that the namespace `path`, such as `af.nn`, has no `name`; empty if there is nothing
+    to say."""
     if name.startswith("_"):
         return ""
     top = path.partition(".")[0]

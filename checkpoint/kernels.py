@@ -61,8 +61,8 @@ def _allowed(prefix: str, ctx: KernelContext) -> str:
 
 
 def _is_below(url: str, root: str) -> bool:
-    """Whether a URL leads to what is below the folder `root`, another URL. They are compared as texts, so one that goes up, or
-    leads through another (`a::b`, as `fsspec` chains them), is not."""
+    """Whether a URL leads to what is below the folder `root`, another URL. They are compared as texts, so a URL that goes up,
+    or leads through another URL (`a::b`, as `fsspec` chains URLs), is not."""
     rest = url.removeprefix(f"{root}/")
     plain = unquote(rest)  # a store may read %2e%2e as ..
     return "://" in root and rest != url and ".." not in plain.split("/") and "::" not in plain

@@ -59,7 +59,7 @@ class Reader(base.Reader):
     they are asked for."""
 
     def __init__(self, prefix: str) -> None:
-        """Raises NotFoundError where there is no checkpoint of that name, DataLossError where its manifest is damaged."""
+        """Raises NotFoundError if no checkpoint has that name, DataLossError if its manifest is damaged."""
         self.prefix = prefix
         self._store: Store
         self._store, name = locate(prefix)
@@ -214,7 +214,7 @@ class Reader(base.Reader):
         where = self._store.where(shard.file)
         text = entry.element_type is string
         array = np.empty(entry.size, np.uint8) if text else make(entry)
-        if chunk < _CHUNK <= entry.size:  # smaller ones hold no large page of their own
+        if chunk < _CHUNK <= entry.size:  # smaller arrays hold no large page of their own
             machine.in_small_pages(array.ctypes.data, array.nbytes)
         view = array.reshape(-1).view(np.uint8).data
         crc = 0
@@ -258,7 +258,7 @@ def _jobs(entries: Sequence[TensorEntry]) -> list[tuple[int, list[int]]]:
 
 
 class _Opened:
-    """A shard that was opened; one that is missing is a damage of the checkpoint."""
+    """A shard that was opened; a missing shard is a damage of the checkpoint."""
 
     def __init__(self, store: Store, shard: Shard) -> None:
         self._opening = store.open(shard.file)
@@ -275,7 +275,7 @@ class _Opened:
 
 
 def read_manifest(store: Store, name: str) -> Manifest:
-    """The manifest of the checkpoint `name`. Raises NotFoundError where there is no such checkpoint."""
+    """The manifest of the checkpoint `name`. Raises NotFoundError if the checkpoint does not exist."""
     where = store.where(name + SUFFIX)
     try:
         data = read_all(store, name + SUFFIX, MAX_SIZE)
@@ -303,8 +303,8 @@ def checkpoints_in(store: Store) -> Mapping[str, Manifest | OpError]:
 
 
 def leftovers(store: Store) -> list[str]:
-    """The files of saves that were killed: temporary ones, and shards that no manifest names. If a save is in progress,
-    its files are among them."""
+    """The files of saves that were killed: temporary files, and shards that no manifest names. If a save is in progress, its
+    files are among them."""
     manifests = checkpoints_in(store)
     named = {
         shard.file for manifest in manifests.values() if isinstance(manifest, Manifest) for shard in manifest.shards

@@ -22,8 +22,8 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class SnapshotVariable:
-    """A variable of the session: its name in the checkpoint, its state, the device that it is on, and which part of what
-    the checkpoint has by that name it is, where it is a slice."""
+    """A variable of the session: its name in the checkpoint, its state and its device. For a slice, `region` is its part of the
+    checkpoint's tensor of that name."""
 
     key: str
     state: VariableState
@@ -60,7 +60,7 @@ def targets(
 
 
 async def at_one_instant(states: Iterable[VariableState], act: Callable[[], R]) -> R:
-    """Calls `act` when no kernel on another thread touches one of `states`. Kernels on the event loop run to their ends, so
+    """Calls `act` when no kernel on another thread touches any of `states`. Kernels on the event loop run to their ends, so
     none is midway either."""
     act = one_at_a_time(act)
     states = list(states)
@@ -157,7 +157,7 @@ def put_back(
     kept: Mapping[str, Mapping[str, Any]],
     places: Mapping[tuple[str, str, str], bytes],
 ) -> None:
-    """Brings nodes and resources to where they were. Those that the checkpoint does not know begin again."""
+    """Brings nodes and resources back to their saved states. Those that the checkpoint does not know begin again."""
     nodes.restored = {name: dict(values) for name, values in kept.items()}
     for name, context in list(nodes.items()):
         for key in _kept(context.state):

@@ -1,4 +1,4 @@
-"""Writes a checkpoint: shards first, under names of their own, and then the manifest, which makes it one."""
+"""Writes a checkpoint: shards first, under names of their own, and then the manifest, which completes the checkpoint."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _write_shard(
 
 
 def commit(store: Store, name: str, manifest: Manifest) -> None:
-    """Makes the shards the checkpoint `name`. One of that name is replaced, and its shards are removed then."""
+    """Makes the shards the checkpoint `name`. A former checkpoint of that name is replaced, and its shards are removed then."""
     data = encode(manifest)
     if len(data) > MAX_SIZE:
         raise InvalidArgumentError(
@@ -135,7 +135,7 @@ def _remove_and_tell(store: Store, files: Sequence[str]) -> None:
 
 
 def _shards(store: Store, name: str) -> Sequence[Shard]:
-    """The shards of a checkpoint that is there; none where its manifest is not, or no good one."""
+    """The shards of an existing checkpoint; none if its manifest is missing or damaged."""
     try:
         return decode(read_all(store, name + SUFFIX, MAX_SIZE), name).shards
     except (NotFoundError, DataLossError, InvalidArgumentError):

@@ -161,9 +161,7 @@ class PoolAllocator:
         self._peak = max(self._peak, self._live)
 
     def _free_now(self, lease: _Lease) -> None:
-        """Frees what is too large to wait for the next allocation. This may be called in the middle of one, which does it
-        then.
-        """
+        """Frees what is too large to wait for the next allocation. If an allocation is under way, that allocation frees it."""
         self._freed.append(lease)
         if self._lock.acquire(blocking=False):
             try:
@@ -205,5 +203,5 @@ def axes_in_memory(strides: Sequence[int]) -> tuple[int, ...]:
 
 
 def inverse(axes: Sequence[int]) -> tuple[int, ...]:
-    """The transposition that undoes one by `axes`."""
+    """The transposition that undoes a transposition by `axes`."""
     return tuple(sorted(range(len(axes)), key=axes.__getitem__))

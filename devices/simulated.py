@@ -1,7 +1,7 @@
 """A device without hardware: numpy computes, but memory budget and clock are its own.
 
-Placement, swapping and scheduling are tested with it: it has another type than the CPU, a budget that may be as small as a
-test wants, and a clock that advances by a fixed time for each kernel instead of the time that passes.
+Placement, swapping and scheduling are tested with it. It has another type than the CPU, and a budget that may be as small as a
+test wants. Its clock advances by a fixed time for each kernel instead of the time that passes.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class SimulatedDevice(CpuDevice):
         done(np.array(value, order="K") if isinstance(value, np.ndarray) else value, None)
 
     def swap_in(self, value: Any, done: Callable[[Any, BaseException | None], object]) -> None:
-        """Gives `done` a copy of `value` in the device's memory. Raises ResourceExhaustedError where there is no room."""
+        """Gives `done` a copy of `value` in the device's memory. Raises ResourceExhaustedError if the memory has no room."""
         self._swapped_in += value.nbytes
         if not isinstance(value, np.ndarray):
             done(value, None)

@@ -20,7 +20,7 @@ LIBRARIES = ("cuda", "cudnn", "jit", "onednn")  # packages that load their own m
 
 def _load(package: str, path: Iterable[str]) -> None:
     for module_info in pkgutil.iter_modules(path):
-        if module_info.name.startswith("_"):  # the library in C, which `native` loads where it can
+        if module_info.name.startswith("_"):  # the library in C, which `native` loads if possible
             continue
         module = importlib.import_module(f"{package}.{module_info.name}")
         if module_info.ispkg and module_info.name not in LIBRARIES:

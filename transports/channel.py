@@ -373,7 +373,7 @@ class BaseChannel(ABC):
         return self.core.outbox.tensors + self.core.outbox.messages
 
     def wake(self) -> None:
-        """Sends what is ready in the next turn of the loop, together with what else is queued in this one."""
+        """Sends what is ready in the next turn of the loop, together with what else is queued in this turn."""
         if not self._flushing and self.ended is None:
             self._flushing = True
             self.loop.call_soon(self._turn)

@@ -59,7 +59,7 @@ class BaseEndpoint(ABC):
         self._beating: asyncio.TimerHandle | None = self.loop.call_later(beat_seconds, self._beat)
 
     def set_epoch(self, epoch: int) -> None:
-        """A new epoch for all channels. Raises ValueError where it goes back."""
+        """A new epoch for all channels. Raises ValueError for an earlier epoch."""
         if epoch < self.epoch:
             raise ValueError(f"Epoch {epoch} cannot follow epoch {self.epoch}.")
         self.epoch = epoch
@@ -119,7 +119,7 @@ class BaseEndpoint(ABC):
 
 
 class Progress:
-    """How far a connection has come, in a word; each new one is told to `listener`."""
+    """How far a connection has come, in a word; each new word is told to `listener`."""
 
     def __init__(self, listener: Callable[[str], object] | None) -> None:
         self.reached = "nothing"

@@ -47,7 +47,7 @@ class SimulatedEndpoint(BaseEndpoint):
 
     Args:
         me: who the process is.
-        listen: `sim://host:port` or `tcp://host:port` to be reached at; port 0 takes a free one; None does not listen.
+        listen: `sim://host:port` or `tcp://host:port` to be reached at; port 0 takes a free port; None does not listen.
         advertise: what peers are told to connect to, where that is another address.
         keys: this process's keys; where one of two processes has some, the other needs them too.
         allowed: the public keys of those who may connect; the own one may always.

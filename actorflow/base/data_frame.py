@@ -1,4 +1,4 @@
-"""`data_frame`: columns as a table of pandas, which is imported when a program asks for one."""
+"""`data_frame`: columns as a table of pandas, which is imported when a program asks for a table."""
 
 from __future__ import annotations
 

@@ -22,9 +22,9 @@ from actorflow.public import public
 class DType:
     """One element type; there is one object per type, so `is` compares.
 
-    A *reference* type (`float32.ref`) is the type of a variable's handle: it may only enter an input declared as a
-    reference, never one that wants a value. So is `resource`, the type of the handles of queues, readers and other
-    state that has no single element type. A `variant` is a value that is no array: an immutable list of tensors.
+    A *reference* type (`float32.ref`) is the type of a variable's handle: it may only enter an input that is declared as a
+    reference, never an input that wants a value. So is `resource`, the type of the handles of queues, readers and other state
+    that has no single element type. A `variant` is a value that is no array: an immutable list of tensors.
 
     Example:
         >>> af.float32.size, af.float32.is_floating, af.float32.as_numpy_dtype

@@ -30,7 +30,7 @@ def flatten(structure: Any, expand_composites: bool = True) -> list[Any]:
 
 
 def listed(values: Any) -> list[Any]:
-    """Values as a flat list: a single one, or those of a list, a set, a generator, or a nest of lists and dicts."""
+    """Values as a flat list: a single value, or those of a list, a set, a generator, or a nest of lists and dicts."""
     return flatten(list(values) if isinstance(values, (Set, Iterator)) else values, expand_composites=False)
 
 
@@ -77,7 +77,7 @@ def _sequence(parts: Sequence[Any], expand_composites: bool) -> tuple[list[Any],
 
 
 def pack_sequence_as(structure: Any, flat: Sequence[Any], expand_composites: bool = True) -> Any:
-    """`flat` in the form of `structure`. Raises ValueError where there are more or fewer leaves.
+    """`flat` in the form of `structure`. Raises ValueError for more or fewer leaves.
 
     Example:
         >>> from actorflow import nest
@@ -121,7 +121,7 @@ def assert_same_structure(left: Any, right: Any, check_types: bool = True, expan
     Args:
         left, right: nested lists, tuples and dicts, or single values.
         check_types: whether containers have to be of the same type too.
-        expand_composites: whether a thing made of tensors differs from a single one.
+        expand_composites: whether a thing made of tensors differs from a single tensor.
 
     Raises:
         ValueError: the nesting differs.

@@ -14,7 +14,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 def is_number(host: str) -> bool:
-    """Whether a host is a number of IP, which no one can let resolve to another machine."""
+    """Whether a host is a number of IP, which no name server can let resolve to another machine."""
     try:
         ipaddress.ip_address(host.strip("[]"))
     except ValueError:

@@ -18,8 +18,8 @@ Shape: TypeAlias = "tuple[int | None, ...] | None"
 ShapeLike: TypeAlias = "TensorShape | Sequence[int | None] | int | None"
 
 size_type: Callable[[], Callable[[int | None], Any] | None] | None = None
-"""Says what a new `TensorShape` gives its sizes as: plain ints and None where there is no such function, or it gives None.
-Set by `actorflow.compat.v1`."""
+"""Says what a new `TensorShape` gives its sizes as. Without such a function, or if it gives None, sizes are plain ints and
+None. Set by `actorflow.compat.v1`."""
 
 
 def _itself(size: int | None) -> int | None:
@@ -78,7 +78,7 @@ class TensorShape:
         return num_elements(self._sizes)
 
     def merge_with(self, other: ShapeLike) -> TensorShape:
-        """The shape that both know together. Raises ValueError where they contradict."""
+        """The shape that both know together. Raises ValueError for shapes that contradict each other."""
         return TensorShape(merge(self._sizes, as_shape(other)))
 
     def is_compatible_with(self, other: ShapeLike) -> bool:
@@ -89,7 +89,7 @@ class TensorShape:
         return TensorShape(None if self._sizes is None or right is None else self._sizes + right)
 
     def with_rank(self, rank: int) -> TensorShape:
-        """This shape with a known rank. Raises ValueError where it has another.
+        """This shape with a known rank. Raises ValueError if the shape has another rank.
 
         Example:
             >>> af.TensorShape(None).with_rank(2)
@@ -235,8 +235,8 @@ _SHOWN = re.compile(
 
 
 def in_brackets(text: str) -> str:
-    """`text` with shapes as `[32,?]` where it has `(32, ?)`: so TensorFlow's kernels and shape rules print them, and programs
-    look for that."""
+    """`text` with shapes as `[32,?]` instead of `(32, ?)`: TensorFlow's kernels and shape rules print this form, and programs
+    look for it."""
     return _SHOWN.sub(lambda each: f"[{each[0][1:-1].rstrip(',').replace(' ', '')}]", text)
 
 
@@ -267,7 +267,7 @@ def _difference(left: tuple[int | None, ...], right: tuple[int | None, ...]) -> 
 
 
 def merge(left: Shape, right: Shape) -> Shape:
-    """The shape that both know together. Raises ValueError where they contradict."""
+    """The shape that both know together. Raises ValueError for shapes that contradict each other."""
     if left is None or right is None:
         return left if right is None else right
     if not compatible(left, right):
@@ -321,7 +321,7 @@ def normalize_axis(
     """`axis` counted from the front.
 
     Args:
-        axis: the number of a dimension; negative ones count from the end.
+        axis: the number of a dimension; negative numbers count from the end.
         rank: the number of dimensions.
         what: the name of the argument.
         says: the text of the error, in the words of the op.

@@ -1,8 +1,8 @@
 """Clusters: which tasks there are, how they prove who they are, and how they are started and reached.
 
 partial_run.py  partial runs over tasks: a step is fed and fetched while its request is being answered (`Session.partial_run`)
-remote_step.py  a step asked of another task: its feeds go there and its fetches come back, small ones within the request and its
-                reply, others as tokens
+remote_step.py  a step asked of another task: feeds go there and fetches come back; small tensors are in the request and
+                the reply, others go as tokens
 server.py       `Server`: one task of a cluster, with its worker and its master service (paper section 3)
 client/         a session whose master is another process, and questions to a server
 config/         which tasks a cluster has, and the keys by which they know each other

@@ -1,5 +1,5 @@
-"""A step asked of another task: its feeds go there and its fetches come back, small ones within the request and its reply,
-others as tokens.
+"""A step asked of another task: feeds go there and fetches come back; small tensors are in the request and the reply,
+others go as tokens.
 """
 
 from __future__ import annotations
@@ -56,8 +56,9 @@ async def call_step(
     waiting: WaitingForReply | None = None,
     begun: int = 0,
 ) -> list[Any]:
-    """Runs a step there; the request has the small ones of `feeds` in it. Cancelled, it returns when the step has stopped there,
-    or after a moment. See `Rpc.call` for `waiting`; `begun` is since when a traced step is made ready to be asked for."""
+    """Runs a step there; the request has the small tensors of `feeds` in it. Cancelled, it returns when the step has
+    stopped there, or after a moment. See `Rpc.call` for `waiting`; `begun` is since when a traced step is made ready to
+    be asked for."""
     tokens, step = link.tokens, request.step
     all_told = False
     try:
@@ -109,7 +110,7 @@ def serve_step(
 def in_span(
     link: Link, step: int, name: str, task: str, run: Callable[[list[Any], Trace | None], Outcome]
 ) -> Callable[[list[Any], Trace | None], Outcome]:
-    """`run` in a span of its own, where the one who asks has told its context."""
+    """`run` in a span of its own, if the task that asks has told its context."""
     context = link.spans.pop(step, "") if link.spans else ""
     if not context or step_spans.installed is None:
         return run
@@ -141,7 +142,7 @@ def _noting_feeds(
 def serve_partial_step(
     tokens: Channel, request: RunPlan | RunPart, run: Callable[[StepCaller], Awaitable[None]]
 ) -> DeferredCall:
-    """Serves such a request of a partial run, which takes its feeds and gives its fetches one by one."""
+    """Serves such a request of a partial run, which takes its feeds and gives its fetches in turn."""
     return DeferredCall(lambda: _serve_parts(tokens, request, run))
 
 

@@ -139,15 +139,15 @@ class Server:
         credentials: the keys of the cluster; without any only loopback addresses are listened at.
         allowed: further public keys that may connect.
         listen, advertise: what to bind and what others connect to, where the cluster's specification does not say it.
-        transport: "auto", "zmq", "shm", another one that is installed, or "local" for servers that share an event loop.
+        transport: "auto", "zmq", "shm", another installed transport, or "local" for servers that share an event loop.
         arena_bytes: the most shared memory that this task's tensors may take.
         file_roots: the folders in which ops may read and write files; none by default.
         session_tasks: the tasks, by name, that sessions of this server's clients use, and wait for; all unless given.
-            If each worker trains for itself, they are the parameter servers and the worker: it waits for no other one.
+            If each worker trains for itself, they are the parameter servers and the worker: it waits for no other worker.
         epoch: of the cluster; those who restart a task know it.
         incarnation: a number that no former process of this task had; random by default.
         recording: how much the task remembers of its last steps; see `Recording`.
-        endpoints: opens the process's endpoints, where they are of another kind.
+        endpoints: opens the process's endpoints, if they are of another kind.
     """
 
     __reduce_ex__ = unpicklable(
@@ -295,8 +295,8 @@ class Server:
                 await asyncio.wait(tasks)
 
     async def set_epoch(self, epoch: int) -> None:
-        """A new epoch of the cluster: steps of the former one are stopped, and have ended when this returns; clients connect
-        again. Raises InvalidArgumentError, a ValueError, where it goes back.
+        """A new epoch of the cluster: steps of the former epoch are stopped, and have ended when this returns; clients
+        connect again. Raises InvalidArgumentError, a ValueError, for an epoch before the current epoch.
 
         Example:
             >>> async with af.Server({"worker": ["local://worker0:7070"]}, "worker", 0, transport="local") as server:
@@ -315,7 +315,7 @@ class Server:
         await self.worker.settle()
 
     async def _follow(self, epoch: int) -> None:
-        """A peer was met that is in this epoch. By now this task may be in a later one."""
+        """A peer was met that is in this epoch. By now this task may be in a later epoch."""
         if epoch > self.epoch:
             await self.set_epoch(epoch)
 

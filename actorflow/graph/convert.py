@@ -40,7 +40,7 @@ def register_tensor_conversion_function(
         base_type: the type, or several; subclasses count.
         conversion_func: gives a tensor in the default graph, of the type `dtype` where that is not None. It may give
             NotImplemented: then the next function is asked.
-        priority: functions with a smaller number are asked first; among equal ones the first that was registered.
+        priority: functions with a smaller number are asked first; among equal numbers, the function registered first.
 
     Raises:
         TypeError: `base_type` is no type, or `conversion_func` can't be called.
@@ -55,13 +55,13 @@ def register_tensor_conversion_function(
 
 
 def is_symbolic(value: Any) -> bool:
-    """Whether `value` is a tensor or converts to one by a registered function."""
+    """Whether `value` is a tensor, or a registered function converts it to a tensor."""
     return isinstance(value, Tensor) or any(isinstance(value, kind) for _, kind, _ in _CONVERSIONS)
 
 
 def graph_of(values: Sequence[Any]) -> Graph:
-    """The graph of the first tensor, variable or operation among `values` (lists looked into), else the default one. While a
-    function is traced that takes tensors from around, it is that function's."""
+    """The graph of the first tensor, variable or operation among `values` (lists looked into), else the default graph. While
+    a function is traced that takes tensors from around, it is that function's."""
     for value in values:
         if isinstance(value, (list, tuple)):
             if any(map(_has_graph, value)):
@@ -89,7 +89,7 @@ def symbolic_dtype(value: Any) -> DType | None:
 
 
 def shared_read(reference: Tensor) -> Tensor | None:
-    """The read of a variable that all uses of it share, which is the first one that its graph has, or None."""
+    """The read of a variable that all its uses share: the first read in its graph, or None."""
     nodes = reference.graph.consumers(reference.tensor_id)
     return next((n.outputs[0] for n in nodes if n.type == "ReadVariableOp"), None)
 
@@ -157,7 +157,7 @@ def convert_to_tensor(
 def _converted(
     function: Callable[..., Any], value: Any, dtype: DType | None, name: str | None, graph: Graph | None
 ) -> Any:
-    """The tensor that a registered function makes of a value; NotImplemented where it leaves that to another one."""
+    """The tensor that a registered function makes of a value; NotImplemented if it leaves that to another function."""
     if graph is None or graph is get_default_graph() or _has_graph(value):
         tensor = function(value, dtype=dtype, name=name)
     else:

@@ -15,7 +15,7 @@ _NUMBERED = re.compile(r"(?<=[/:])([A-Za-z]+?)_?(\d+)(?=/|$)")
 
 @dataclass(frozen=True, slots=True)
 class DeviceSpec:
-    """A device's name, or part of one: a field that is None matches anything. `kind` is upper case (CPU, GPU, ...)."""
+    """A device's name, or a part of it: a field that is None matches anything. `kind` is upper case (CPU, GPU, ...)."""
 
     job: str | None = None
     replica: int | None = None
@@ -103,7 +103,7 @@ def _parse(name: str) -> DeviceSpec:
 
 
 def _likely(name: str) -> str:
-    """The name that was probably meant: a number that follows its kind without a colon gets one."""
+    """The name that was probably meant: a number that follows its kind without a colon gets the colon."""
     mended = _NUMBERED.sub(r"\1:\2", name)
     if mended == "/" or not all(_PART.fullmatch(part) for part in mended.split("/")[1:]):
         return ""

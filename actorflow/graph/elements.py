@@ -45,7 +45,7 @@ class Elements(Scoped):
         return list(self._operations.values())
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """Raises UnknownNameError (a KeyError) with the nearest names where there is none.
+        """Raises UnknownNameError (a KeyError) with the nearest names for an unknown name.
 
         Example:
             >>> with af.Graph().as_default() as graph:
@@ -61,7 +61,7 @@ class Elements(Scoped):
         return operation
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor `op:index`. Raises ValueError for another form of name and UnknownNameError where there is none."""
+        """The tensor `op:index`. Raises ValueError for another form of name and UnknownNameError for an unknown name."""
         op_name, colon, port = name.rpartition(":")
         if not colon or not port.isdigit():
             raise ValueError(
@@ -86,7 +86,7 @@ class Elements(Scoped):
         """`element` as a tensor or an operation of this graph.
 
         Args:
-            element: a tensor, variable or operation, or the name of one: `name:0` for a tensor, `name` for an
+            element: a tensor, variable or operation, or its name: `name:0` for a tensor, `name` for an
                 operation.
             allow_tensor: whether the result may be a tensor.
             allow_operation: whether the result may be an operation.
@@ -167,7 +167,7 @@ class Elements(Scoped):
         self._collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names: Iterable[str], value: Any) -> None:
-        """Adds `value` to each of these collections; one name counts as one.
+        """Adds `value` to each of these collections; a string is a single name.
 
         Example:
             >>> graph = af.Graph()

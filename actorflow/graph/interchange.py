@@ -36,9 +36,9 @@ class Interchange(Elements):
             for finding in graph.lint([loss, train]):
                 print(finding)  # names the lines
 
-        A race is two accesses of one variable, at least one of them a write, that nothing orders. Updates that commute are no
-        race unless their values are taken, nor are accesses of which a run never makes both, such as those of two branches,
-        nor those inside of critical sections of one mutex. An update of a layer, such as that of a batch normalization's
+        A race is two accesses of one variable that nothing orders, with at least one write. Updates that commute are no race
+        unless their values are taken. Neither are accesses inside of critical sections of one mutex, nor accesses of which a
+        run never makes both, such as those of two branches. An update of a layer, such as that of a batch normalization's
         moving average, is left behind by a run that trains with the layer's outputs and does not run the update.
 
         Example:

@@ -31,7 +31,7 @@ class Node:
     """One instance of an op (paper section 2).
 
     `inputs` are the data edges in the op's order (lists flattened), `controls` the names of nodes that must finish
-    first. `device` is the requested, possibly partial name until placement, which makes it a full one. `origin` names
+    first. `device` is the requested, possibly partial name until placement, which gives the full name. `origin` names
     the forward node for which a gradient node was made. `colocate` names nodes that must share this one's device.
     """
 

@@ -47,7 +47,7 @@ class Launches(Protocol):
     """A thread on which ops run that were called, while the program goes on (`actorflow.engine.eager.launches`)."""
 
     def launch(self, prepared: Any, inputs: Sequence[Any], shapes: Sequence[Any], name: str, where: Any) -> Any:
-        """The tensors that an op will give; None where it is to run at once."""
+        """The tensors that an op will give; None if the op is to run at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,8 @@ class Scoped:
         return self._unique(f"{scope}/{name}" if (scope := of(self).names) else name, mark_as_used)
 
     def reserve_name(self, name: str) -> str:
-        """The name that a node called `name` gets here, with a `/` at its end: as the name of a node it means just that, and
-        as a scope the nodes that belong to this one. Raises ValueError for what can't be a name."""
+        """The name that a node called `name` gets here, with a `/` at its end. As a node's name it means exactly this name,
+        and as a scope the nodes that belong to this node. Raises ValueError for what can't be a name."""
         return name if name.endswith("/") else f"{self._node_name(name, of(self))}/"
 
     def _unique(self, name: str, mark_as_used: bool = True) -> str:
@@ -213,7 +213,7 @@ class Scoped:
     def device(self, device: str | DeviceSpec | DeviceFunction | None) -> Iterator[None]:
         """Asks for a device (a full or partial name, or a function of the operation) for nodes made inside.
 
-        Inner scopes override outer ones part by part; None ignores the outer ones.
+        Inner scopes override outer scopes part by part; None ignores the outer scopes.
 
         Example:
             >>> with af.Graph().as_default() as graph, graph.device("/job:ps"):
@@ -260,7 +260,7 @@ class Scoped:
 
     @contextmanager
     def lossy_sends(self, lossy: bool = True) -> Iterator[None]:
-        """The float32 values of nodes made inside lose their lower 16 bits where they are sent to another device: half the
+        """The float32 values of nodes made inside lose their lower 16 bits on their way to another device: half the
         bytes, and a relative error below 2**-7 (paper section 5.5). On their own device they keep all bits.
 
         Example:
@@ -272,7 +272,7 @@ class Scoped:
 
     @contextmanager
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
-        """Nodes made inside whose op is a key take the gradient rule that the value names: one of `RegisterGradient`, or
+        """Nodes made inside whose op is a key take the gradient rule that the value names: a rule of `RegisterGradient`, or
         that of the op of this name (`tf.Graph.gradient_override_map`). Raises TypeError for anything but names."""
         if not isinstance(op_type_map, Mapping) or not all(
             isinstance(t, str) for kv in op_type_map.items() for t in kv

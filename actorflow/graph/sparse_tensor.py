@@ -42,7 +42,7 @@ class SparseTensorValue(NamedTuple):
 class SparseTensor:
     """The tensor of shape `dense_shape` with `values[i]` at `indices[i]`, and zero elsewhere (`tf.SparseTensor`).
 
-    A run fetches it as a `SparseTensorValue`, and takes one, or a tuple of three arrays, as its feed. `*` and `/` with
+    A run fetches it as a `SparseTensorValue`. Its feed is a `SparseTensorValue` or a tuple of three arrays. `*` and `/` with
     a dense tensor or a number give a sparse tensor.
 
     Example:
@@ -85,7 +85,7 @@ class SparseTensor:
 
     @classmethod
     def from_value(cls, value: Any) -> SparseTensor:
-        """`value`, a sparse tensor or the arrays of one. Raises TypeError for anything else.
+        """`value`, a sparse tensor or its arrays, as a sparse tensor. Raises TypeError for anything else.
 
         Example:
             >>> af.SparseTensor.from_value(af.SparseTensorValue([[0, 1]], [7.0], [2, 3])).values

@@ -29,8 +29,8 @@ public("af", of="TensorLike")
 
 
 default_session: Callable[[], Any] | None = None
-"""The function that gives `eval` its session; set by `actorflow.compat.v1`, whose sessions can be entered as default
-ones."""
+"""The function that gives `eval` its session; set by `actorflow.compat.v1`, whose sessions can be entered as the
+default session."""
 
 
 def _session_for(session: Any, method: str) -> Any:
@@ -143,7 +143,7 @@ class Operation:
 
     @property
     def traceback(self) -> list[FrameSummary]:
-        """The user's line that made it, as a traceback has it: (file, line, function, source); empty where it is not known."""
+        """The user's line that made it, as a traceback has it: (file, line, function, source); empty if unknown."""
         where = self.where
         return [] if where is None else [FrameSummary(where.file, where.line, "<module>")]
 
@@ -157,7 +157,7 @@ class Operation:
         return self._outputs
 
     def colocation_groups(self) -> list[str]:
-        """The names of the nodes whose device it shares, as TensorFlow writes them; its own where there are none.
+        """The names of the nodes whose device it shares, as TensorFlow writes them; its own name without such nodes.
 
         Example:
             >>> x = af.placeholder(af.float32, name="x")
@@ -262,7 +262,7 @@ class Tensor(Overloads):
         return self.shape
 
     def set_shape(self, shape: ShapeLike) -> None:
-        """Adds to what is known of the shape. Raises ValueError where it contradicts.
+        """Adds to what is known of the shape. Raises ValueError for a contradiction.
 
         Example:
             >>> x = af.placeholder(af.float32, [None, 3])
@@ -318,7 +318,7 @@ class Tensor(Overloads):
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
         """`session.run(self, feed_dict)` with a blocking session, by default the innermost that was entered (TensorFlow 1's
-        shorthand). Raises ValueError where there is none.
+        shorthand). Raises ValueError without such a session.
 
         Example:
             >>> with af.Graph().as_default(), af.blocking.Session() as blocking:

@@ -2,7 +2,7 @@
 
 `simulate` is the way in; docs/explanation/cluster.md tells how it works.
 
-contract.py   `Contract`: promises that packages of others can test of what they bring, and the first one that is broken
+contract.py   `Contract`: promises that packages of others can test of what they bring, and the first promise that is broken
 events.py     `EventQueue`: what happens outside of all processes, in the order of time; `Trace`, a line for each event
 faults.py     `Faults`: what befalls the machines of a simulation by chance, and how often
 files.py      `SimulatedFiles`: a file system in memory that forgets what was not flushed when its machine stops, and fails on

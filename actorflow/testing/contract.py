@@ -1,4 +1,4 @@
-"""`Contract`: promises that others' packages can test of what they bring, and the first one that is broken.
+"""`Contract`: promises that others' packages can test of what they bring, and the first promise that is broken.
 
 A rule is an asynchronous function of the subject that it tries; its docstring is the promise. The contracts of transports,
 devices and checkpoint formats are made of it.
@@ -64,7 +64,7 @@ class Contract(Generic[S]):
 
     Args:
         what: the kind, such as "transport".
-        rules: from what the others need to what needs the others: the first that is broken is the one to mend.
+        rules: from what the others need to what needs the others: the first broken rule is the rule to mend.
         subjects_of: what one thing, or a subject that was made by hand, is tried as.
         around: a block in which each rule is tried, which closes what the rule left open.
     """
@@ -91,7 +91,7 @@ class Contract(Generic[S]):
                 ) from error
 
     async def check(self, *things: Any) -> int:
-        """Tries all rules in order, and gives how many were kept. Raises Broken for the first one that is not."""
+        """Tries all rules in order, and gives how many were kept. Raises Broken for the first rule that is not."""
         cases = self.cases(*things)
         for subject, rule in cases:
             await self.try_rule(subject, rule)

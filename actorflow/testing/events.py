@@ -24,7 +24,7 @@ class EventQueue:
 
     @property
     def next_moment(self) -> float:
-        """When the first is due; infinity where there is none."""
+        """The time at which the first is due; infinity if there is none."""
         return self._events[0][0] if self._events else math.inf
 
     def run(self, now: float) -> None:

@@ -49,7 +49,7 @@ class Faults:
 
 
 class Injector:
-    """Lets faults befall a world. Each kind draws from a stream of its own, so that one does not shift the others."""
+    """Lets faults befall a world. Each kind draws from a stream of its own, so that no kind shifts the others."""
 
     def __init__(self, world: World, faults: Faults, observer: str) -> None:
         self._world = world
@@ -103,7 +103,7 @@ class Injector:
 
         host.die_after(calls, die, operations=operations)
         life = host.incarnation
-        # one that has nothing to do dies too
+        # a process that has nothing to do dies too
         world.call_later(1.0, lambda: die() if host.is_alive and host.incarnation == life else None)
 
     def _freeze(self, chance: random.Random, name: str) -> None:

@@ -28,7 +28,7 @@ class FileFaults:
         short_write: a write takes only a part, as the operating system may.
         failed_write: a write takes a part and fails with EIO.
         failed_sync: flushing fails with EIO, and what was to be flushed is lost.
-        bit_flip: a read gives one bit that was never written, and so do all further ones.
+        bit_flip: a read gives one bit that was never written, and so do all further reads.
         capacity: the bytes that the disk has; beyond them writes take a part and fail with ENOSPC.
     """
 
@@ -56,7 +56,7 @@ class SimulatedFiles:
 
     Args:
         fail_at: operation number `fail_at` (from 1) does nothing, or half of a write, and raises: a `Crash`, as do all
-            later ones, or with `error` this OSError, once.
+            later operations, or with `error` this OSError, once.
         error: an `errno`.
         faults: what goes wrong by chance.
         chance: draws it.
@@ -131,7 +131,7 @@ class SimulatedFiles:
 
     def rebooted(self, names: str, contents: str) -> SimulatedFiles:
         """The files after a crash, for tests that leave nothing to chance. Of the names that were not flushed, `names`
-        keeps "all", "none" or the "last" one; of a file whose content was not flushed, `contents` keeps "all", "half"
+        keeps "all", "none" or the "last" name; of a file whose content was not flushed, `contents` keeps "all", "half"
         or "none"."""
         after = SimulatedFiles()
         changes = [(entry,) for change in self._changes for entry in change]
@@ -147,7 +147,7 @@ class SimulatedFiles:
         return after
 
     def flip(self, path: str, bit: int | None = None) -> int:
-        """Turns a bit of a file over, one that chance draws where none is given. The result is its number."""
+        """Turns a bit of a file over, which chance draws unless it is given. The result is its number."""
         file = self._found(path)
         bit = self._chance.randrange(8 * len(file.content)) if bit is None else bit
         file.content[bit // 8] ^= 1 << bit % 8

@@ -165,7 +165,7 @@ class Host:
         task.add_done_callback(lambda task: _finish(job, task))
 
     def deliver(self, callback: Callable[[], object]) -> None:
-        """Calls back within the process, when it gets to it; not at all where it is dead."""
+        """Calls back within the process, when it gets to it; not at all if the process is dead."""
         if self.is_alive:
             self.loop.call_soon(callback, context=self.context)
 
@@ -196,7 +196,7 @@ class Host:
         return self.loop
 
     def failures(self) -> list[BaseException]:
-        """The errors of jobs that no one has looked at."""
+        """The errors of jobs that no caller has looked at."""
         return [job.error for job in self._jobs if job.error is not None and not job.looked_at]
 
 

@@ -27,7 +27,7 @@ DAY = 86_400.0
 MOST_CALLS = 2_000_000
 
 
-"""The number of callbacks without time passing after which a program is taken for one that spins."""
+"""The number of callbacks without time passing after which a program is taken for a program that spins."""
 
 
 _FEW_TIMERS = 64
@@ -152,11 +152,11 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     @property
     def ready(self) -> deque[asyncio.Handle]:
-        """The callbacks that can run now, for those who look often whether there is one."""
+        """The callbacks that can run now, for callers who look often whether there is any."""
         return self._ready
 
     def next_timer(self) -> float:
-        """When the next timer is due; infinity where there is none."""
+        """The time at which the next timer is due; infinity if there is none."""
         timers = self._scheduled
         while timers:
             when, _, handle = timers[0]
@@ -304,8 +304,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return sorted(asyncio.all_tasks(self), key=hash)
 
     def bury(self) -> None:
-        """Ends all tasks by cancelling them, on a time of the loop's own, and closes the loop. Raises Deadlock where one
-        does not end."""
+        """Ends all tasks by cancelling them, on a time of the loop's own, and closes the loop. Raises Deadlock if a
+        task does not end."""
         self.is_halted = False
         self.follow_generators()
         self.clock = Clock(self.clock.now)
@@ -321,7 +321,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
                 task.cancel()
             self.turn()
             while self.clock.now < self.next_timer() < math.inf and not self._ready and self.tasks():
-                self._jump()  # to what one of them waits for, in its end
+                self._jump()  # to what a task waits for, in its end
                 self.turn()
             if not self._ready and not self.tasks():
                 break
@@ -366,7 +366,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
 
 def _close_unstarted(task: asyncio.Task[Any]) -> None:
-    """anyio runs a coroutine within another. If that is cancelled before it starts, the inner one is never awaited."""
+    """anyio runs a coroutine within another. If that is cancelled before it starts, the inner coroutine is never awaited."""
     outer = task.get_coro()
     if inspect.iscoroutine(outer) and inspect.getcoroutinestate(outer) == inspect.CORO_CREATED:
         frame: Any = outer.cr_frame
@@ -377,13 +377,13 @@ def _close_unstarted(task: asyncio.Task[Any]) -> None:
 
 
 def waiting(*loops: VirtualLoop) -> str:
-    """A line for each unfinished task: its name, its coroutine, and the line where it waits."""
+    """A line for each unfinished task: its name, its coroutine, and the line on which it waits."""
     lines = [f"  {say(task)}" for loop in loops if not loop.is_closed() for task in loop.tasks()]
     return "\n".join(["Tasks that wait:", *(lines or ["  none"])])
 
 
 def say(task: asyncio.Task[Any]) -> str:
-    """A task in one line: its name, its coroutine, and the innermost line of its own where it waits."""
+    """A task in one line: its name, its coroutine, and the innermost line of its own on which it waits."""
     inner: Any = task.get_coro()
     names, where = [], "its end"
     while inner is not None:

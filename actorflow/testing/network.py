@@ -86,7 +86,7 @@ class Station:
         self._next_port = 50_000
 
     def free_port(self) -> int:
-        """A port that no one has had."""
+        """A port that no process has had."""
         self._next_port += 1
         return self._next_port
 
@@ -117,7 +117,7 @@ class Network:
     Args:
         scheduler: keeps the time.
         chance: draws delays and faults.
-        link: what links are that no one has set.
+        link: the properties of links that no caller has set.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Network:
         clocks: Callable[[], tuple[int, int]],
         random_bytes: Callable[[int], bytes],
     ) -> Station:
-        """A new machine. Raises ValueError where there is one of that name."""
+        """A new machine. Raises ValueError if there is a machine of that name."""
         if name in self.stations:
             raise ValueError(f"There is a machine {name!r} already.")
         station = self.stations[name] = Station(self, name, deliver, clocks, random_bytes)

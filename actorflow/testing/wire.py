@@ -18,7 +18,7 @@ _PATIENCE = 3
 @dataclass(frozen=True, slots=True)
 class Listener:
     """The owner of a port, which takes its connections. `admit(key, expected)` gives a reason to refuse; `accept(end,
-    key)` takes one."""
+    key)` takes a connection."""
 
     station: Station
     port: int
@@ -66,7 +66,7 @@ class End:
     # ---- out
 
     def send(self, lane: int, frame: Frame) -> None:
-        """Sends a frame of one or several parts; it is not copied, and must not change. Nothing happens after the end."""
+        """Sends a frame, of a single part or several; it is not copied, and must not change. Nothing happens after the end."""
         if not self.is_open:
             return
         network = self._network
@@ -122,7 +122,7 @@ class End:
             state.again.add(index)
             network.hold(self.way, lambda: self._again(lane, index, frame))
             return
-        if state.again and min(state.again) < index:  # one in front of it is sent again
+        if state.again and min(state.again) < index:  # a frame in front of it is sent again
             self._again(lane, index, frame)
             return
         if index > state.arrived:

@@ -20,7 +20,7 @@ T = TypeVar("T")
 OBSERVER = "main"
 """The machine that the main program runs on. Nothing befalls it by chance."""
 _BURST = 8
-"""The most callbacks that run on a machine before another one that can run may do so,"""
+"""The most callbacks that run on a machine before another machine that can run may do so,"""
 _LONG_BURST = 64
 """and the same if there is no other."""
 _CALLS_TO_COLLECTION = 500_000
@@ -98,7 +98,7 @@ class World:
         self._awake = [host for host in self.hosts.values() if host.is_alive and not host.is_frozen]
 
     def host(self, name: str) -> Host:
-        """The machine of that name. Raises ValueError where there is none."""
+        """The machine of that name. Raises ValueError if there is none."""
         if name not in self.hosts:
             raise ValueError(f"There is no machine {name!r}; there are: {', '.join(self.hosts)}.")
         return self.hosts[name]
@@ -140,7 +140,7 @@ class World:
         self.host(name).die_after(calls)
 
     def restart(self, name: str, after: float = 0.0) -> None:
-        """Starts a process on a machine whose former one is dead; it has another incarnation."""
+        """Starts a process on a machine whose former process is dead; it has another incarnation."""
         self.call_later(after, self._restart, self.host(name))
 
     def freeze(self, name: str, seconds: float) -> None:
@@ -213,7 +213,7 @@ class World:
         return result
 
     def _advance(self) -> None:
-        """Lets one of the machines that can run do so for a while; where there is none, time passes."""
+        """Lets one of the machines that can run do so for a while; if there is none, time passes."""
         if self._dead:
             self._bury()
         if self._faults:
@@ -254,7 +254,7 @@ class World:
                 host.death()
 
     def _jump(self) -> None:
-        """No one can run now: lets time pass up to the next timer or event, or until somebody is not busy any more."""
+        """No machine can run now: lets time pass up to the next timer or event, or until a machine is not busy any more."""
         soonest = math.inf
         for host in self._awake:
             when = host.busy_until if host.ready else host.loop.next_timer()
@@ -299,7 +299,7 @@ class World:
         self._faults.append(error if isinstance(error, BaseException) else RuntimeError(str(context.get("message"))))
 
     def _check(self) -> None:
-        """Raises what no one has caught."""
+        """Raises errors that nothing has caught."""
         faults = self._faults + [error for host in self.hosts.values() for error in host.failures()]
         if len(faults) == 1:
             raise faults[0]

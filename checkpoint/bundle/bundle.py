@@ -56,7 +56,7 @@ class Bundle:
     """Checkpoints of TensorFlow. See `actorflow.engine.formats.base.Format`."""
 
     def write(self, prefix: str, groups: Groups, *, global_step: int | None, state: bool, check: Check) -> bytes:
-        locate(prefix)  # raises where it can't be one
+        locate(prefix)  # raises for a prefix that can't be a checkpoint's
         out: dict[bytes, bytes] = {b"state": json.dumps(state).encode()}
         number = 0
         for several in groups.values():
@@ -93,7 +93,7 @@ class Bundle:
 
     def _store(self, store: Store, name: str, values: Mapping[str, Any], check: Check) -> None:
         old = _files(store, name)
-        if (first := f"{name}.data-00000-of-00001") in old:  # it stays until another one is committed
+        if (first := f"{name}.data-00000-of-00001") in old:  # the old file stays until a new file is committed
             self._put(store, name, 2, values, check)
             remove_quietly(store, [first])
         kept = self._put(store, name, 1, values, check)

@@ -33,7 +33,7 @@ _MOST_SIZES = 32
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A tensor of the table: the place of its bytes, its type and shape. One with `slices` has no bytes itself."""
+    """A tensor of the table: the place of its bytes, its type and shape. An entry with `slices` has no bytes itself."""
 
     dtype: DType
     shape: tuple[int, ...]
@@ -74,7 +74,7 @@ def header(shards: int) -> bytes:
 
 
 def shards_of(data: bytes) -> int:
-    """The number of files that a header names. Raises DataLossError for one that can't be."""
+    """The number of files that a header names. Raises DataLossError for a header that can't be read."""
     fields = dict(_fields(data, {1: VARINT, 2: VARINT}))
     if fields.get(2):
         raise DataLossError("its numbers are big endian, which is not read")
@@ -82,7 +82,7 @@ def shards_of(data: bytes) -> int:
 
 
 def decode(data: bytes) -> Entry:
-    """The entry of a message. Raises DataLossError where it is none."""
+    """The entry of a message. Raises DataLossError for a message that is no entry."""
     values: dict[int, Any] = {}
     shape: tuple[int, ...] = ()
     slices: list[Region] = []
@@ -176,7 +176,7 @@ def pack(array: Any, dtype: DType) -> tuple[bytes, int]:
 
 
 def unpack(data: bytes, dtype: DType, shape: Sequence[int], checksum: int) -> Any:
-    """The array of a tensor's bytes. Raises DataLossError where they are damaged."""
+    """The array of a tensor's bytes. Raises DataLossError for damaged bytes."""
     if dtype is not string:
         return numbers(np.frombuffer(bytearray(data), np.uint8), mask(crc32c(data)), dtype, shape, checksum)
     count, position, lengths = math.prod(shape), 0, []
@@ -203,7 +203,7 @@ def _length(size: int) -> bytes:
 
 
 def numbers(data: Any, found: int, dtype: DType, shape: Sequence[int], checksum: int) -> Any:
-    """The array of a tensor of numbers, in the memory of its bytes. Raises DataLossError where they are damaged.
+    """The array of a tensor of numbers, in the memory of its bytes. Raises DataLossError for damaged bytes.
 
     Args:
         data: an array of bytes.

@@ -18,7 +18,7 @@ _MAGIC = 0xDB4775248B80FB57
 _FOOTER = 48
 _TRAILER = 5
 _BLOCK = 4096  # bytes
-_WHOLE = 16  # keys from one that is whole to the next
+_WHOLE = 16  # keys from a whole key to the next whole key
 
 
 def write_table(entries: Mapping[bytes, bytes]) -> bytes:
@@ -41,7 +41,7 @@ def write_table(entries: Mapping[bytes, bytes]) -> bytes:
 
 
 def _append(out: bytearray, block: list[tuple[bytes, bytes]]) -> bytes:
-    """Adds a block, and gives its handle: where it is, and how long."""
+    """Adds a block, and gives its handle: its place and its length."""
     start, before = len(out), b""
     places: list[int] = []
     for number, (key, value) in enumerate(block):

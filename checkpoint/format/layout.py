@@ -1,8 +1,8 @@
 """The layout of a shard: that of the `safetensors` format, as pure functions between tensors and bytes.
 
-A shard is eight bytes with the header's length, the header (JSON: for each tensor its type, shape and place), and the
-tensors' bytes one after another without gaps. Types that the format lacks (strings, complex128) are written as bytes;
-their true type is in the manifest. Strings are their lengths, as 64-bit numbers, and then their contents.
+A shard is eight bytes with the header's length, the header (JSON: for each tensor its type, shape and place), and the bytes of
+all tensors without gaps. Types that the format lacks (strings, complex128) are written as bytes; their true type is in the
+manifest. Strings are their lengths, as 64-bit numbers, and then their contents.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from actorflow.engine.formats.regions import Region
 from actorflow.errors import DataLossError
 
 CHUNK = 1 << 23
-"""Bytes that are summed and written at once. If they are few they stay in the processor's caches from the one to the other. If
-they are many, the thread that does so asks less often for the interpreter, which it takes from the steps that run."""
+"""Bytes that are summed and written at once. If they are few they stay in the processor's caches between the two. If they are
+many, the thread that does so asks less often for the interpreter, which it takes from the steps that run."""
 MAX_HEADER = 100_000_000  # the library's own limit
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -36,8 +36,8 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class ShardTensor:
-    """A tensor on its way into a shard: its bytes, and what they mean. `region` says which part of a variable it is, where
-    it is not all of it."""
+    """A tensor on its way into a shard: its bytes, and what they mean. `region` says which part of a variable the tensor is, or
+    is None for all of it."""
 
     name: str
     kind: str
@@ -114,7 +114,7 @@ def header(pieces: Sequence[ShardTensor], metadata: Mapping[str, str]) -> bytes:
 
 
 def chunks(content: memoryview) -> Iterator[memoryview]:
-    """The bytes in parts of `CHUNK` and a last one, uncopied."""
+    """The bytes in parts of `CHUNK` and a last part, uncopied."""
     for start in range(0, content.nbytes, CHUNK):
         yield content[start : start + CHUNK]
 

@@ -93,7 +93,7 @@ class StoredVariable:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The contents of a checkpoint. `global_step` is None where it has none; `saved_at` is in seconds since 1970.
+    """The contents of a checkpoint. `global_step` is None for a checkpoint without a step; `saved_at` is in seconds since 1970.
     `state` says whether it has what nodes and resources kept, beside variables."""
 
     shards: tuple[Shard, ...]

@@ -33,13 +33,13 @@ class Store(Protocol):
         or none."""
 
     def open(self, name: str) -> AbstractContextManager[Source]:
-        """Opens a file for reading. Raises NotFoundError where there is none."""
+        """Opens a file for reading. Raises NotFoundError if the file does not exist."""
 
     def list(self) -> list[str]:
-        """The names of all files; none where there is no such folder."""
+        """The names of all files; none if the folder does not exist."""
 
     def remove(self, name: str, *, flush: bool = False) -> None:
-        """Removes a file. Does nothing where there is none. With `flush`, it stays removed after a crash."""
+        """Removes a file, if the file exists. With `flush`, it stays removed after a crash."""
 
 
 class LocalStore:
@@ -144,7 +144,7 @@ def locate(prefix: str) -> tuple[Store, str]:
     folder's files then begin as their endings do.
 
     Raises:
-        InvalidArgumentError: the name can't be one of a file, or there is neither a name nor a folder.
+        InvalidArgumentError: the name can't be a file's name, or name and folder are both missing.
     """
     folder, _, name = prefix.rpartition("/")
     if not prefix.strip("/") or name in (".", "..") or "\0" in prefix or "\n" in prefix:
@@ -166,7 +166,7 @@ def open_store(folder: str) -> Store:
 
 
 def read_all(store: Store, name: str, limit: int) -> bytes:
-    """A small file. Raises InvalidArgumentError where it is larger than `limit`, NotFoundError where there is none."""
+    """A small file. Raises InvalidArgumentError for a file larger than `limit`, NotFoundError if it does not exist."""
     with store.open(name) as source:
         if source.size > limit:
             raise InvalidArgumentError(f"{store.where(name)!r} has {source.size} bytes; at most {limit} are read.")

@@ -43,8 +43,8 @@ class CudaDevice:
     """A GPU, found by the index in its name. `memory_budget` bounds its tensors in bytes.
 
     `checked` waits for each kernel, so that an error names the node whose kernel failed; it is for looking for such an error.
-    Shapes and their like, of up to `host_elements` elements, are computed by the host where they are there already. `cupy` is
-    what stands in for CuPy in tests.
+    Shapes and their like, of up to `host_elements` elements, are computed by the host if host memory has them already. `cupy`
+    is what stands in for CuPy in tests.
     """
 
     type = "GPU"
@@ -111,7 +111,7 @@ class CudaDevice:
     # ---- kernels
 
     def launcher(self, node: Node, call: Callable[..., Any], on_host: Callable[..., Any] | None) -> Callable[..., Any]:
-        """`call`, the kernel of a node, launched in the compute stream on inputs that it brings where they are wanted."""
+        """`call`, the kernel of a node, launched in the compute stream on inputs that it brings to the wanted memory."""
         name, array = node.name, self.xp.ndarray
         op_traits = traits(node.op, self.type)
         hosts, anywhere = op_traits.host_inputs(len(node.inputs)), op_traits.anywhere
@@ -189,7 +189,7 @@ class CudaDevice:
         return self._placed(value, self.xp.ndarray, False)
 
     def _placed(self, value: Any, array: Any, on_host: bool) -> Any:
-        """An input as a kernel takes it: in host memory where it is to be looked at, else on the GPU."""
+        """An input as a kernel takes it: in host memory if the kernel looks at it, else on the GPU."""
         if type(value) is array:
             return self.fetch(value) if on_host else value
         recording = self.hooks.here

@@ -20,7 +20,7 @@ class CudaErrors:
     may be of; and whether the GPU can still be used."""
 
     def __init__(self, cupy: Any, name: str) -> None:
-        # Copies and events fail with the one, launches with the other.
+        # Copies and events fail with the first type, launches with the second.
         self.kinds = (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError)
         self.lost = ""
         """With which error the driver has begun to refuse all work."""
@@ -60,7 +60,7 @@ class CudaErrors:
             raise self.meaning(error) from error
 
     def translated(self, error: BaseException | None) -> BaseException | None:
-        """An error of CUDA as one of ours. Others are as they were."""
+        """An error of CUDA as our error. Other errors stay as they are."""
         is_cuda = isinstance(error, self.kinds)
         return self.meaning(error) if error is not None and is_cuda else error
 

@@ -1,13 +1,13 @@
 """CUDA graphs of regions: what a region launches, recorded once and replayed with one launch for each stretch.
 
 A recording takes no part in a step. It is a pass over the region's launches in a stream that captures, in which nothing is
-computed; the step then replays it, as later ones do. A graph knows addresses, so all that it reads and writes has a place of
+computed; the step then replays it, as later steps do. A graph knows addresses, so all that it reads and writes has a place of
 its own for as long as the recording lives: inputs are copied there before a replay, results from there behind it, and what is
-computed between comes from memory that no one else gets. Variables are read and written where they are. A replay first looks
-whether they still are there; if not, the region runs in the ordinary way.
+computed between comes from memory that no one else gets. Variables are read and written in place. A replay first looks whether
+they still are there; if not, the region runs in the ordinary way.
 
-CuPy doesn't capture calls of cuBLAS. Products stand apart between graphs, are launched one by one, and write where the graph
-behind them reads.
+CuPy doesn't capture calls of cuBLAS. Products stand apart between graphs, are launched singly, and write where the graph behind
+them reads.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOST_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class _Apart:
-    """A launch that no graph holds, on arrays that stay where they are."""
+    """A launch that no graph holds, on arrays that stay in place."""
 
     launch: Callable[..., Any]
     inputs: tuple[Any, ...]
@@ -44,8 +44,8 @@ class _Apart:
 
 @dataclass(frozen=True, slots=True)
 class _Input:
-    """How an input of the region gets to where the graph reads it: `array` is that place. Without one, `value` has to be what
-    is given: it is a variable, or was looked at in host memory."""
+    """How an input of the region gets to where the graph reads it: `array` is that place. Without `array`, `value` has to be
+    what is given: it is a variable, or was looked at in host memory."""
 
     value: Any
     array: Any
@@ -201,7 +201,7 @@ class Recorder:
             replay.segments.append(self._stream.end_capture())
 
     def _result(self, value: Any, replay: Replay) -> Any:
-        """A result where it may stay: a view of a variable would keep that from being written."""
+        """A result in a place where results may stay: a view of a variable would keep the variable from being written."""
         if type(value) is not self._device.xp.ndarray or replay._recording.memory.owns(value):
             return value
         if not self._stream.is_capturing():
@@ -247,7 +247,7 @@ class Recorder:
                 try:
                     self._stream.end_capture()
                 except self._device.xp.cuda.runtime.CUDARuntimeError:
-                    pass  # what spoilt the capture was raised where it happened
+                    pass  # the error that spoilt the capture was raised already
 
 
 def _check_ops(line: Recordable, kind: str) -> None:

@@ -1,9 +1,9 @@
 """GPU memory: CuPy's pool, counted and with a budget, and pinned buffers of the host for copies.
 
 CuPy's pool keeps freed blocks apart by the stream that was current when they were allocated, and gives them out again to that
-stream alone, at once: the stream's order sees to it that the last use of a block runs before the next one. This holds
-for blocks that no other stream uses. So what a copy stream reads is kept until it has read it (`CudaDevice`), and a block
-that was allocated for a copy stream goes back to its pool behind an event of the compute stream, which has used it.
+stream alone, at once: the stream's order sees to it that the last use of a block runs before the next use. This holds for
+blocks that no other stream uses. So what a copy stream reads is kept until the stream has read it (`CudaDevice`). A block that
+was allocated for a copy stream goes back to its pool behind an event of the compute stream, which has used the block.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def array_over(cupy: Any, shape: tuple[int, ...], dtype: Any, block: Any, owner:
 
 
 class CudaAllocator:
-    """Memory of one GPU. Blocks of `threshold` bytes and more are counted and checked against `budget`; smaller ones come
+    """Memory of one GPU. Blocks of `threshold` bytes and more are counted and checked against `budget`; smaller blocks come
     from the pool uncounted. It grows on demand, by what CuPy's pool asks of the driver."""
 
     def __init__(
@@ -69,7 +69,7 @@ class CudaAllocator:
         self._watches: dict[int, _Watch] = {}
         self._freed: deque[_Watch] = deque()
         self.diverted: tuple[int, Callable[[int], Any]] | None = None
-        """The thread that records launches, and where it gets memory meanwhile."""
+        """The thread that records launches, and the function that gives it memory meanwhile."""
         self._lock = threading.Lock()
         self._live = self._peak = 0
         self._allocations = self._frees = self._reuses = 0
@@ -98,7 +98,7 @@ class CudaAllocator:
         return self._block(nbytes, self._compute, None, None)
 
     def _block(self, nbytes: int, stream: Stream, shape: Any, dtype: Any) -> Any:
-        """A pointer to a block, counted where it is large."""
+        """A pointer to a block; large blocks are counted."""
         if nbytes < self.threshold:
             if stream is self._compute:
                 return self._take(nbytes)
@@ -179,7 +179,7 @@ class CudaAllocator:
         blocks.clear()
 
     def statistics(self) -> AllocatorStatistics:
-        with self._lock, self._place:  # CuPy's pool is one for each GPU, and answers for the current one
+        with self._lock, self._place:  # CuPy's pool has a part for each GPU, and answers for the current GPU
             self._drain()
             return AllocatorStatistics(
                 live_bytes=self._live,
@@ -223,8 +223,8 @@ def address(array: np.ndarray[Any, Any]) -> ctypes.c_void_p:
 
 # ---- What the driver gives a pool, piece by piece: other processes are shown whole pieces, so somebody has to know them.
 #
-# CuPy's pool divides what one call of cudaMalloc gave among arrays, and does not say where it begins. It asks for memory
-# by a function that may be replaced; this one remembers.
+# CuPy's pool divides the memory of one call of cudaMalloc among arrays, and does not tell its address. The pool asks for memory
+# by a function that may be replaced; the function here remembers.
 
 
 class Chunk:
@@ -237,7 +237,7 @@ class Chunk:
         self.ptr: int = memory.ptr
         self.size = size
         self.handle = b""
-        """The handle of it for other processes, once one has asked."""
+        """The handle of the chunk for other processes, once a process has asked."""
         self._memory = memory
 
 
@@ -261,7 +261,7 @@ class Chunks:
         return self._cupy.cuda.MemoryPointer(memory, 0)
 
     def at(self, address: int, nbytes: int) -> Chunk | None:
-        """The chunk that `nbytes` at an address belong to; None where they are of no chunk that is alive."""
+        """The chunk that `nbytes` at an address belong to; None for bytes of no living chunk."""
         begins = self._begins
         place = bisect.bisect_right(begins, address) - 1
         chunk = self._known.get(begins[place]) if place >= 0 else None

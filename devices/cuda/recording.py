@@ -112,7 +112,7 @@ class Hooks:
             self._recording = recording
 
     def uses(self, variable: Any, buffer: Any, written: bool) -> None:
-        """A variable is read or written where it is."""
+        """A variable is read or written in place."""
         recording = self.here
         if recording is not None:
             recording.use(variable, buffer, written)

@@ -2,9 +2,9 @@
 
 A handle stands for what one call of cudaMalloc gave, so a tensor is a handle and an offset. The sender records an event
 behind what computes the tensor, and the receiver's stream waits for that event, on the GPU; neither host waits. Until
-the copy has run the sender's channel holds the tensor, and its event is recorded for no other. So one event serves many
-tokens, one after the other: CUDA has few that other processes may see. A handle is opened once for each channel and closed
-at its end, and the sender gives no memory back to the driver that a peer may have open, for that is undefined.
+the copy has run the sender's channel holds the tensor, and its event is recorded for no other. So one event serves many tokens
+in turn: CUDA has few events that other processes may see. A handle is opened once for each channel and closed at its end, and
+the sender gives no memory back to the driver that a peer may have open, for that is undefined.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Sharing:
         self.sent = self.received = 0
         """Tokens that went and came without the host."""
         self.refusals: dict[str, str] = {}
-        """Devices of peers, or this one, with the reason why tokens go by the host."""
+        """Devices of peers, or this device, with the reason why tokens go by the host."""
         self._xp = cupy
         self._runtime = cupy.cuda.runtime
         self._place = place
@@ -141,7 +141,7 @@ class Sharing:
             _LOG.warning("tokens of a GPU go by the host", device=self._name, peer=peer, reason=reason)
 
     def share(self, array: Any, peer_memory: PeerMemory) -> SharedTensor | None:
-        """`array`, which is in order, for a peer; None where it has to go by the host."""
+        """`array`, which is in order, for a peer; None if it has to go by the host."""
         if self._name in self.refusals or not array.size:
             return None
         described = self._described(array)
@@ -155,8 +155,8 @@ class Sharing:
         )
 
     def _described(self, array: Any) -> tuple[bytes, int, Any, _Event] | None:
-        """The address of an array, described for a peer, behind all that has been launched. None, with a reason, where
-        CUDA shows it to no one."""
+        """The address of an array, described for a peer, behind all that has been launched. None, with a reason, if CUDA shows
+        it to no process."""
         chunk = self._allocator.chunk_of(array.data.ptr, array.nbytes)
         if chunk is None:
             return None  # it is none of ours, so no one knows what it belongs to

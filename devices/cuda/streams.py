@@ -1,10 +1,10 @@
-"""Streams of one GPU, events between them, and how the host learns that one has come to a point.
+"""Streams of one GPU, events between them, and how the host learns that a stream has come to a point.
 
-Work in one stream runs in order. Between streams, the one that needs something waits for an event that the other one records;
-the host never waits for the whole device. If the host has to know, a thread sleeps in the driver until an event has
-come. Each stream has a thread of its own for that, begun at the first need, because what one stream finishes early must
-not stand behind what another finishes late. A callback from the driver (`launch_host_func`) would need no thread, but
-is not called when the work before it failed; the thread gets the error.
+Work in one stream runs in order. Between streams, the stream that needs something waits for an event that the other stream
+records; the host never waits for the whole device. If the host has to know, a thread sleeps in the driver until an event has
+come. Each stream has a thread of its own for that, begun at the first need, because what one stream finishes early must not
+stand behind what another finishes late. A callback from the driver (`launch_host_func`) would need no thread, but is not called
+when the work before it failed; the thread gets the error.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Stream:
             self.raw = cupy.cuda.Stream(non_blocking=True)
 
     def mark(self, *, blocking: bool = False) -> Any:
-        """An event behind all that is in the stream now. `blocking` ones let a thread that waits for them sleep."""
+        """An event behind all that is in the stream now. A `blocking` event lets a thread that waits for it sleep."""
         with self._place:
             event = self._cupy.cuda.Event(block=blocking, disable_timing=True)
             event.record(self.raw)
@@ -49,8 +49,8 @@ class Stream:
             self.raw.wait_event(event)
 
     def when_done(self, come: Come) -> None:
-        """Calls `come` when all that is in the stream now has run, with the error where it failed: on another thread, or
-        here where there is nothing to wait for."""
+        """Calls `come` when all that is in the stream now has run, with the error of a failure: on another thread, or here if
+        no wait is needed."""
         try:
             event = self.mark(blocking=True)
         except BaseException as error:
@@ -63,7 +63,7 @@ class Stream:
             if self._thread is not None:
                 self._events.put((event, come))
                 return
-        come(_reached(event))  # the device is closed: no one is waiting for the loop
+        come(_reached(event))  # the device is closed: no caller is waiting for the loop
 
     def _wait(self) -> None:
         while (item := self._events.get()) is not None:

@@ -96,7 +96,7 @@ class Transfers:
         return target
 
     def _let_staged_go(self) -> None:
-        """Frees pinned buffers whose copies are done; the last ones stay until the next copy."""
+        """Frees pinned buffers whose copies are done; the last buffers stay until the next copy."""
         with self._lock:
             while self.staged and self.staged[0][0].done:
                 self.staged.popleft()
@@ -112,7 +112,7 @@ class Transfers:
         return Lent(value, self._compute.mark())
 
     def from_peer(self, lent: Lent) -> Any:
-        """A copy of another GPU's array, on its way; the array itself where it is of this GPU."""
+        """A copy of another GPU's array, on its way; the array itself if this GPU holds it."""
         self._errors.check_usable()
         source = lent.array
         if source.device.id == self._place.id:
@@ -159,7 +159,7 @@ class Transfers:
         return arrived(host)
 
     def _download(self, value: Any) -> tuple[Any, Any]:
-        """Starts a copy to the host: where it will be, and the array that has to live until then."""
+        """Starts a copy to the host: the array for the copy, and the source, which has to live until the copy is done."""
         if self._is_recorded():
             raise NotRecordable("the host waits for a value")
         with self._launching("a copy to the host"):
@@ -189,8 +189,8 @@ class Transfers:
         self.take(dense, come)
 
     def swap_in(self, value: Any, done: Done) -> None:
-        """See `actorflow.engine.device.base.SwappingDevice`. The copy runs beside kernels; the ones that wait for
-        it are launched after it, so the compute stream never stands still for its sake."""
+        """See `actorflow.engine.device.base.SwappingDevice`. The copy runs beside kernels; kernels that wait for it are
+        launched after it, so the compute stream never stands still for its sake."""
         if not isinstance(value, np.ndarray):
             done(value, None)
             return

@@ -1,4 +1,4 @@
-"""Variables in GPU memory: reads share one snapshot, and a write goes in place only when no one has it any more.
+"""Variables in GPU memory: reads share one snapshot, and a write goes in place only when no reader has it any more.
 
 Launches keep the order of the host's calls, so what an update overwrites has been read by all that were launched before
 it. A buffer that was read and is still held may be used by later launches, and so is kept.
@@ -36,7 +36,7 @@ class CudaVariable(VariableState):
         return self._buffer is not None
 
     def read(self) -> Any:
-        """The value as an array of the GPU that no later write changes. Raises FailedPreconditionError where there is none."""
+        """The value as an array of the GPU that no later write changes. Raises FailedPreconditionError if no value is set."""
         if self._buffer is None:
             raise self._uninitialized()
         self._device.hooks.uses(self, self._buffer, False)

@@ -13,11 +13,11 @@ from .shape import axis_in
 
 
 def check_indices(indices: Any, size: int, what: str = "indices") -> None:
-    """Raises ValueError where one of `indices` is outside [0, size)."""
+    """Raises ValueError if any of `indices` is outside [0, size)."""
     if indices.ndim == 0:
         inside = 0 <= indices < size
     else:
-        # Seen as unsigned, a negative index is a huge one: one pass finds both.
+        # Seen as unsigned, a negative index is a huge number: one pass finds both faults.
         inside = not indices.size or indices.view(f"u{indices.dtype.itemsize}").max() < size
     if not inside:
         bad = np.argwhere((np.asarray(indices) < 0) | (np.asarray(indices) >= size))[0].tolist()
@@ -43,11 +43,11 @@ def gather(xp: Any, params: Any, indices: Any, *, out: Any = None) -> Any:
 def _taken(xp: Any, params: Any, indices: Any, axis: int, out: Any) -> Any:
     if out is None and xp is np and indices.ndim and indices.dtype == np.int32:
         try:
-            return params.take(indices.view(np.uint32), axis)  # as an unsigned number, a negative one is too large
+            return params.take(indices.view(np.uint32), axis)  # as an unsigned number, a negative index is too large
         except IndexError:
-            pass  # the check says which one
+            pass  # the check names the bad index
     check_indices(indices, params.shape[axis])
-    # With `out`, numpy writes without a buffer of its own only where it need not check.
+    # With `out`, numpy writes without a buffer of its own only if no check is needed.
     return params.take(indices, axis) if out is None else params.take(indices, axis, out, "clip")
 
 
@@ -106,7 +106,7 @@ def gather_nd(xp: Any, params: Any, indices: Any, *, out: Any = None) -> Any:
 
 
 def accumulate(xp: Any, ufunc: Any, rows: Any, numbers: Any, updates: Any) -> None:
-    """rows[numbers[i]] = ufunc(rows[numbers[i]], updates[i]) one after the other, in place; `rows` is contiguous.
+    """rows[numbers[i]] = ufunc(rows[numbers[i]], updates[i]) for each i in turn, in place; `rows` is contiguous.
 
     numpy is several times faster at single elements than at rows.
     """
@@ -141,8 +141,8 @@ def _sparse_tools() -> Any:
 
 
 def add_rows(rows: Any, numbers: Any, updates: Any) -> bool:
-    """`rows[numbers[i]] += updates[i]` by SciPy, where it is installed: the product of a sparse matrix with `updates`, whose
-    column i has a one in row `numbers[i]`. False where numpy has to do it."""
+    """`rows[numbers[i]] += updates[i]` by SciPy, if installed: the product with `updates` of a sparse matrix whose column i has
+    a 1 in row `numbers[i]`. False where numpy has to do it."""
     if updates.size < WORTH_SCIPY or rows.dtype.char not in "fd" or updates.dtype != rows.dtype:
         return False
     multiply = getattr(_sparse_tools(), "csc_matvecs", None)

@@ -18,7 +18,7 @@ from ..strings.objects import moving_kernel
 from .shape import axis_in
 
 _FEW = 16
-"""Tensors that are put together one by one."""
+"""Tensors that are put together singly."""
 _COPIED = 4096
 """Elements of a matrix whose columns are copied."""
 
@@ -88,7 +88,7 @@ def pack(xp: Any, values: Any, *, axis: int, out: Any = None) -> Any:
     shape = values[0].shape
     if xp is not np or len(values) > _FEW or values[0].dtype == object or any(value.shape != shape for value in values):
         return xp.stack(values, axis, out)
-    # numpy's function takes longer to look at its arguments than to copy a few small ones.
+    # numpy's function takes longer to look at its arguments than to copy a few small arrays.
     at = axis_in(axis, len(shape) + 1)
     if out is None:
         out = np.empty((*shape[:at], len(values), *shape[at:]), values[0].dtype)

@@ -45,7 +45,7 @@ def one_hot(xp: Any, indices: Any, depth: Any, on: Any, off: Any, *, axis: int, 
     else:
         whole, rest = xp.divmod(numbered(xp, numbers.size), max(after, 1))
         places = (whole * depth + numbers) * after + rest
-    unsigned = numbers.view(xp.uintp)  # a negative one is too large
+    unsigned = numbers.view(xp.uintp)  # a negative number is too large
     if numbers.size and xp.maximum.reduce(unsigned) >= depth:
         places = places[unsigned < depth]
     result.reshape(-1)[places] = on

@@ -14,7 +14,7 @@ from ..strings.objects import moving_kernel
 
 
 def _checked(x: Any, paddings: Any) -> list[tuple[int, int]]:
-    """The widths before and after each dimension. Raises ValueError where they are none."""
+    """The widths before and after each dimension. Raises ValueError for invalid paddings."""
     if paddings.shape != (x.ndim, 2):
         raise ValueError(f"Paddings of shape {paddings.shape} don't fit a tensor of shape {x.shape}.")
     if (paddings < 0).any():
@@ -28,7 +28,7 @@ def _framed(xp: Any, x: Any, paddings: Any, value: Any, out: Any) -> Any:
         out = xp.empty([before + size + after for size, (before, after) in zip(x.shape, widths)], x.dtype)
     out[...] = value
     inside = [slice(before, before + size) for size, (before, _) in zip(x.shape, widths)]
-    out[(..., *inside)] = x  # without the dots, numpy puts an array of rank 0 itself into one of objects
+    out[(..., *inside)] = x  # without the dots, numpy puts an array of rank 0 itself into an array of objects
     return out
 
 

@@ -66,7 +66,7 @@ def new_axis(axis: int, rank: int) -> tuple[slice | None, ...]:
 
 
 def axis_in(axis: int, rank: int) -> int:
-    """`axis` counted from the front. Raises ValueError where there is no such dimension."""
+    """`axis` counted from the front. Raises ValueError for a dimension that does not exist."""
     if not -rank <= axis < rank:
         raise ValueError(f"Invalid reduction dimension {axis} for input with {rank} dimensions.")
     return axis % rank

@@ -69,8 +69,8 @@ def _selects(rows: Any, count: int) -> bool:
 
 
 def _descending(xp: Any, rows: Any) -> Any:
-    """The order of each row with the largest first, and of equals the lowest index: that of a stable sort of the negated row,
-    or where numbers can't be negated (NaN goes first), of the mirrored row, mirrored back."""
+    """The order of each row with the largest first, and of equals the lowest index. It is the order of a stable sort of the
+    negated row. If numbers can't be negated (NaN goes first), it is that of the mirrored row, mirrored back."""
     if xp is np and rows.dtype.char in "fd" and rows.size:
         largest = np.maximum.reduce(rows, None)
         if largest == largest:
@@ -79,8 +79,8 @@ def _descending(xp: Any, rows: Any) -> Any:
 
 
 def _top_few(xp: Any, rows: Any, count: int) -> Any:
-    """The same for the `count` largest of each row, by a sort of those that may be among them. None where there are NaNs or
-    many equal ones."""
+    """The same for the `count` largest of each row, by a sort of those that may be among them. None for rows with NaNs or many
+    equal numbers."""
     height, size = rows.shape
     width = size // _FOLDS
     whole = _FOLDS * width

@@ -6,8 +6,8 @@ choices.py         the device type GPU, and kernels of ops that the CPU's kernel
 compiler.py        groups of elementwise nodes as one kernel of a GPU: what the runtime asks for them
                    (`actorflow.engine.runtime.codegen.jit.LaunchCompiler`)
 cross_entropy.py   the cross entropy of softmax on a GPU: one kernel for the loss and its derivative, one block for each row
-random.py          random numbers drawn on a GPU: the streams that `philox` defines, so that a node draws the same ones on every
-                   device
+random.py          random numbers drawn on a GPU: the streams that `philox` defines, so that a node draws the same numbers on
+                   every device
 source.py          C for the GPU from recipes: the body of a loop over elements, for CuPy's `ElementwiseKernel`
 updates.py         optimizers' dense updates on a GPU: one launch each, which reads and writes the variable and its slots once
 """

@@ -1,4 +1,4 @@
-"""Random numbers drawn on a GPU: the streams that `philox` defines, so that a node draws the same ones on every device.
+"""Random numbers drawn on a GPU: the streams that `philox` defines, so that a node draws the same numbers on every device.
 
 Bits, integers and uniform numbers have the CPU's bits; normals go through the GPU's logarithm and sine, which round by
 themselves.
@@ -52,7 +52,7 @@ def words64(xp: Any, key: Any, run: int, kind: int, count: int) -> Any:
 
 
 def words32(xp: Any, key: Any, run: int, kind: int, count: int) -> Any:
-    """The first `count` halves of words, low ones first."""
+    """The first `count` halves of words, low halves first."""
     return words64(xp, key, run, kind, (count + 1) // 2).view(np.uint32)[:count]
 
 

@@ -39,8 +39,8 @@ _FUNCTIONS = CALLED | {"sqrt", "floor", "ceil", "rint"}
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The parts of an `ElementwiseKernel`. Its outputs are the recipe's fresh ones, or the operands that are written
-    over, in the order of the recipe's outputs; its inputs are the other operands in theirs."""
+    """The parts of an `ElementwiseKernel`. Its outputs are the recipe's fresh outputs, or the operands that are written over,
+    in the order of the recipe's outputs. Its inputs are the other operands in their order."""
 
     inputs: str
     outputs: str
@@ -140,8 +140,8 @@ _source_of = functools.lru_cache(maxsize=1024)(source_of)
 
 
 def elementwise(xp: Any, recipe: Recipe, name: str) -> Any:
-    """The kernel of a recipe, to be called with its inputs, and its outputs behind them where they are written over. It is
-    compiled at its first launch, and kept by CuPy on disk."""
+    """The kernel of a recipe, to be called with its inputs, and then its outputs unless the kernel makes them. It is compiled
+    at its first launch, and kept by CuPy on disk."""
 
     def make() -> Any:
         source = _source_of(recipe)

@@ -28,7 +28,7 @@ def update(xp: Any, row: Update, inputs: tuple[Any, ...], flag: bool) -> None:
 
 
 def _by_one_kernel(xp: Any, row: Update, inputs: tuple[Any, ...], flag: bool) -> bool:
-    """Runs the kernel of a formula; False, and nothing done, where there is none."""
+    """Runs the kernel of a formula; False, and nothing done, for a formula without a kernel."""
     refs, scalars, grad = training.divided(row, inputs)
     dtype = _FLOATS.get(grad.dtype.str)
     if dtype is None or len({id(r) for r in refs}) < len(refs) or any(r.dtype.numpy_dtype != grad.dtype for r in refs):

@@ -19,7 +19,7 @@ _LEAST = 90_000
 
 
 def loaded() -> Any:
-    """The module `cudnn`, or None where it, or the library that it needs, is not installed or can't be loaded (which is then
+    """The module `cudnn`, or None if it, or the library that it needs, is not installed or can't be loaded (which is then
     logged, once)."""
     with _loading:
         return _load()
@@ -78,7 +78,7 @@ class Handles:
         self._lock = threading.Lock()
 
     def of(self, cudnn: Any, device: int) -> Handle:
-        """The handle of a GPU, which is current on this thread. Raises RuntimeError where cuDNN can't make one."""
+        """The handle of a GPU, which is current on this thread. Raises RuntimeError if cuDNN can't make a handle."""
         with self._lock:
             handle = self._known.get(device)
             if handle is None:

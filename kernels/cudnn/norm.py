@@ -1,7 +1,7 @@
 """Batch normalization on GPUs by cuDNN, while training and after it, with the gradients of training.
 
 cuDNN gives the mean and 1 / sqrt(variance + epsilon), which says nothing of a variance far below epsilon. So the variance is
-taken from the running one: with a momentum of 1 that is the batch's own, unbiased.
+taken from the running variance: with a momentum of 1 that is the batch's own, unbiased.
 """
 
 from __future__ import annotations

@@ -57,8 +57,8 @@ def vector(length: int, rank: int, dtype: Any) -> Layout:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation: its name in the frontend, its inputs by the names of its parameters, its outputs in order (None for one that
-    no one wants), its lists of numbers, and its numbers, which are handed over in each run."""
+    """One operation: its name in the frontend, its inputs by the names of its parameters, and its outputs in order (None for an
+    unwanted output). Its lists of numbers follow, and its numbers, which are handed over in each run."""
 
     name: str
     inputs: tuple[tuple[str, Layout], ...]
@@ -138,7 +138,7 @@ def _refused(operation: Operation) -> tuple[str, ...]:
 
 
 class Plans:
-    """Plans by GPU and description; of many, the ones that were used last."""
+    """Plans by GPU and description; of many, the plans that were used last."""
 
     def __init__(self, most: int = MOST_PLANS) -> None:
         self._most = most
@@ -169,7 +169,7 @@ class Plans:
             handle = self._handles.of(cudnn, device)
             with handle.lock:
                 return Plan(cudnn, handle, operation)
-        except (cudnn.cudnnGraphNotSupportedError, RuntimeError) as error:  # the second, where it knows no engine
+        except (cudnn.cudnnGraphNotSupportedError, RuntimeError) as error:  # the second, if cuDNN knows no engine
             get_logger("kernels").info(
                 "cudnn does not support an operation, CuPy computes it", operation=operation, reason=str(error)
             )

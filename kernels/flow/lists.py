@@ -1,7 +1,7 @@
 """The values of `variant` tensors: immutable lists of tensors, cheap to change.
 
-`Stack` is a chain that shares its lower part with what it was made from. `Items` is an array: all versions of one share a
-store, the latest reads it directly and older ones keep what was overwritten (after H. Baker, "Shallow binding makes
+`Stack` is a chain that shares its lower part with what it was made from. `Items` is an array: all versions of an array share a
+store, the latest reads it directly and older versions keep what was overwritten (after H. Baker, "Shallow binding makes
 functional arrays fast", 1991), so that a loop that writes one element an iteration copies nothing. A second write to one
 version begins a store of its own.
 
@@ -22,7 +22,7 @@ Zeros: TypeAlias = "Callable[[Any], Any]"
 
 
 class Stack:
-    """A stack of tensors. `push` and `pop` take constant time, and leave this one as it is."""
+    """A stack of tensors. `push` and `pop` take constant time, and leave this stack as it is."""
 
     __slots__ = ("_below", "_item", "size")
 
@@ -35,7 +35,7 @@ class Stack:
         return Stack(self, item)
 
     def pop(self) -> tuple[Stack, Any]:
-        """The stack below the top, and the top. Raises InvalidArgumentError where there is none."""
+        """The stack below the top, and the top. Raises InvalidArgumentError for an empty stack."""
         if self._below is None:
             raise InvalidArgumentError("An element is taken from an empty list.")
         return self._below, self._item
@@ -76,7 +76,7 @@ class _ZeroStack(Stack):
 
 
 class _Store:
-    """The store that the versions of an `Items` share: the elements of the latest one, by index."""
+    """The store that the versions of an `Items` share: the elements of the latest version, by index."""
 
     __slots__ = ("content", "lock")
 
@@ -107,7 +107,7 @@ class Items:
         return Items(len(content), content)
 
     def get(self, index: int) -> Any:
-        """The element, or None where it is missing."""
+        """The element, or None for a missing element."""
         with self._store.lock:
             if self._newer is not None:
                 self._reroot()
@@ -124,7 +124,7 @@ class Items:
             return index in self._store.content
 
     def set(self, index: int, item: Any, size: int | None = None) -> Items:
-        """A version with `item` (None: nothing) at `index`, and of another size where one is given."""
+        """A version with `item` (None: nothing) at `index`, and of another size if `size` is given."""
         version = object.__new__(Items)
         version.like = self.like
         version.size = self.size if size is None else size
@@ -134,7 +134,7 @@ class Items:
                 version._store = self._store
                 content = self._store.content
                 self._newer, self._index, self._old = version, index, content.get(index, _ABSENT)
-            else:  # a second line of versions: were the store shared, reads of one in turns with the other would take long
+            else:  # a second line of versions: if both shared the store, reads of both in turns would take long
                 content = self._content()
                 version._store = _Store(content)
             if item is None:
@@ -150,10 +150,10 @@ class Items:
             return list(self._store.content.items())
 
     def all(self, shape: Any = None, dtype: Any = None) -> list[Any]:
-        """All elements in order; a missing one is zeros, if its shape is known.
+        """All elements in order; a missing element is zeros, if its shape is known.
 
         Raises:
-            InvalidArgumentError: the shape of a missing one is not known.
+            InvalidArgumentError: the shape of a missing element is not known.
         """
         by_index = dict(self.items())
         return [by_index[i] if i in by_index else self.missing(i, shape, dtype) for i in range(self.size)]
@@ -166,7 +166,7 @@ class Items:
         if shape is not None and None not in shape:
             return np.zeros(shape, dtype)
         example = next((item for _, item in self.items()), None)
-        if example is not None and shape is not None:  # a part of the shape was said: all elements have one
+        if example is not None and shape is not None:  # a part of the shape was said: all elements have one shape
             return np.zeros(example.shape, dtype)
         if example is not None:
             raise InvalidArgumentError(f"Element {index} of the list is read before it was written.")
@@ -193,12 +193,12 @@ class Items:
         return Items(size, dict(self.items()), self.like)
 
     def check(self, index: int, says: str) -> None:
-        """Raises InvalidArgumentError where there is no such index; `says` has places for `index` and `size`."""
+        """Raises InvalidArgumentError for an index out of range; `says` has places for `index` and `size`."""
         if not 0 <= index < self.size:
             raise InvalidArgumentError(says.format(index=index, size=self.size))
 
     def _path(self) -> list[Items]:
-        """The versions from this one to that which the store holds, without the latter."""
+        """The versions from this version to the version that the store holds, without the latter."""
         path = []
         version = self
         while version._newer is not None:

@@ -49,8 +49,8 @@ def _send_from_device(
     done: Callback,
     iteration_tag: bytes = b"",
 ) -> None:
-    """Hands a token over when it is in host memory. Another device of the type gets it as it is and copies it itself: one of this
-    process, and one of another process of the host where that can read this device's memory."""
+    """Hands a token over when it is in host memory. Another device of the type gets it as it is and copies it itself: a device
+    of this process, or of another process of the host that can read this device's memory."""
     token, meet, device = (data[0] if data else None), step.rendezvous, as_asynchronous(ctx.device)
     if device is None or token is DEAD or token is None:
         meet.send(key, token, iteration_tag, lossy=lossy)
@@ -87,7 +87,7 @@ def _send_from_device(
 def _recv_to_device(
     xp: Any, *, key: str, step: StepHandle, ctx: KernelContext, done: Callback, iteration_tag: bytes = b""
 ) -> None:
-    """The token, on its way to the device where it is large."""
+    """The token; a large token is on its way to the device."""
     device = as_asynchronous(ctx.device)
 
     def come(token: Any, error: BaseException | None) -> None:

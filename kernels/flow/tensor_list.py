@@ -55,7 +55,7 @@ def get_item(xp: Any, handle: Any, index: Any, *, element_dtype: DType, element_
 
 
 def _place(handle: Items, at: int, once: bool, grows: bool) -> int:
-    """The size of the list after a write at `at`. Raises where it must not be."""
+    """The size of the list after a write at `at`. Raises for a write that is not allowed."""
     if not (grows and at >= 0):
         handle.check(at, _WRITTEN)
     if once and handle.has(at):

@@ -1,6 +1,6 @@
 """Kernels of images of another size.
 
-A method is a function from two sizes to taps: for each new pixel the old ones that it is made of, and their weights. A kernel
+A method is a function from two sizes to taps: for each new pixel the old pixels that it is made of, and their weights. A kernel
 goes along the height and then the width; a gradient goes the same way with the transposed matrix of the weights.
 """
 
@@ -25,7 +25,7 @@ def _scale(old: int, new: int, align: bool) -> Any:
 
 
 def _places(old: int, new: int, align: bool, half: bool) -> Any:
-    """The positions of the new pixels among the old ones."""
+    """The positions of the new pixels among the old pixels."""
     at, scale = np.arange(new, dtype=_FLOAT), _scale(old, new, align)
     return (at + _FLOAT(0.5)) * scale - _FLOAT(0.5) if half else at * scale
 

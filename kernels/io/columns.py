@@ -2,7 +2,7 @@
 for each feature of a batch, not for each message.
 
 Messages of one data set have the same structure almost always: fields in the order in which writers put them, packed lists, each
-name once. `read_columns` reads those. It leaves all others, broken ones among them, to the reader of single messages, which
+name once. `read_columns` reads those. It leaves all others, such as broken messages, to the reader of single messages, which
 knows every form and says what is wrong.
 """
 
@@ -34,7 +34,7 @@ class Column:
     """One feature of all messages.
 
     Args:
-        lengths: how many values each message has; -1 where it lacks the feature.
+        lengths: how many values each message has; -1 for a message without the feature.
         values: the values of all messages, one message after the other.
     """
 
@@ -172,7 +172,7 @@ class _Messages:
         return lasts[ends] - lasts[ends - sizes], varints(packed)
 
     def _gather(self, begin: Any, sizes: Any) -> Any:
-        """The bytes of all ranges, one after the other."""
+        """The bytes of all ranges, in their order."""
         if not len(begin):
             return np.zeros(0, np.uint8)
         if (sizes == sizes[0]).all():

@@ -96,7 +96,7 @@ def _bad_field(index: int, row: int, field: bytes, default: Any) -> str:
 
 
 def _reader(default: Any) -> Callable[[bytes], Any]:
-    """From a field to its value; ValueError where it has none."""
+    """From a field to its value; ValueError for a field without a value."""
     kind = default.dtype
     if kind.hasobject:
         convert: Callable[[bytes], Any] = bytes

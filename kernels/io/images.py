@@ -45,7 +45,7 @@ def _decode(
     truncated: bool = False,
     animated: bool = False,
 ) -> Any:
-    """`[height, width, channels]`, or all frames of a GIF where it may be animated. Raises InvalidArgumentError for a string that
+    """`[height, width, channels]`, or all frames of a GIF if it may be animated. Raises InvalidArgumentError for a string that
     is no image of these formats."""
     image = _opened(contents, formats, ratio, truncated)
     if channels not in (0, 3, *_CHANNELS_OF.get(image.format, ())):

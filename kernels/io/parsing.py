@@ -27,13 +27,13 @@ class _Example:
         self.label = label
 
     def values(self, key: str, dtype: DType) -> Any:
-        """The vector of a feature, None where it is missing."""
+        """The vector of a feature; None for a missing feature."""
         body = self._features.get(key.encode())
         return None if body is None else values_of(body, key, dtype, self.label)
 
 
 def values_of(body: bytes, key: str, dtype: DType, label: str) -> Any:
-    """The vector in a Feature message; None where it has none."""
+    """The vector in a Feature message; None for a message without a vector."""
     try:
         feature = read_feature(body)
     except BrokenMessageError as error:

@@ -12,7 +12,7 @@ _IN_ORDER = 0x1 | _ALIGNED  # C-contiguous, and aligned
 
 
 def _looked_at(no: str) -> list[str]:
-    """Code that reads the fields of `%array`, and goes to `no` where it is none of the type `%dtype`."""
+    """Code that reads the fields of `%array`, and goes to `no` unless it is an array of the type `%dtype`."""
     lines = [f"  %kind.at = getelementptr i8, ptr %array, i64 {HEADER - 8}"]
     lines += ["  %kind = load i64, ptr %kind.at", f"  %is.array = icmp eq i64 %kind, {id(np.ndarray)}"]
     lines += [f"  br i1 %is.array, label %look, label %{no}", "look:"]
@@ -36,8 +36,8 @@ def _fits() -> str:
 
 
 def _pitch() -> str:
-    """How many elements lie between the beginnings of an array's rows, each of `columns` side by side; -1 where it is none
-    such. An array in order has any rows."""
+    """How many elements lie between the beginnings of an array's rows, each of `columns` side by side; -1 for any other array.
+    An array in order has any rows."""
     lines = ["define internal i64 @pitch(ptr %array, i64 %dtype, i64 %width, i64 %rows, i64 %columns) noinline {"]
     lines += ["entry:", "  %all = mul i64 %rows, %columns"]
     lines.append("  %whole = call i1 @fits(ptr %array, i64 %dtype, i64 %all)")

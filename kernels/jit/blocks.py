@@ -33,8 +33,8 @@ def arrays_of(recipe: Recipe) -> list[Operand]:
 
 @dataclass(slots=True)
 class Body:
-    """One loop: the `instructions` (as values), the `operands` that they read, the values that come from a buffer (`loads`) and
-    go to one (`kept`), each with the buffer's number, and those that are results, each with its array's (`stores`)."""
+    """One loop: the `instructions` (as values), and the `operands` that they read. Values come from a buffer (`loads`) and go
+    to a buffer (`kept`), each with the buffer's number; results have their array's number (`stores`)."""
 
     instructions: list[int] = field(default_factory=list)
     operands: list[int] = field(default_factory=list)

@@ -57,7 +57,7 @@ class Loop:
     """The address of `@part`, where the recipe works in place."""
 
     def function(self, elements: int) -> Any:
-        """`f(rows, columns, *arrays)` for arrays of `elements` elements: operands, then fresh outputs. It gives 0, or 1 where it
+        """`f(rows, columns, *arrays)` for arrays of `elements` elements: operands, then fresh outputs. It gives 0, or 1 if it
         did nothing, because an operand has to be fitted first."""
         work = elements * (len(self.recipe.body) + len(self.recipe.outputs))
         return self.held if work <= _HOLDING else self.released

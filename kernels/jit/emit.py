@@ -28,10 +28,10 @@ _FLOAT_TESTS = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt",
 
 
 def module_text(recipe: Recipe) -> str:
-    """A module with `@loop(rows, columns, arrays...)`; where it works in place, also `@part(begin, count, addresses)`.
+    """A module with `@loop(rows, columns, arrays...)`; for a recipe that works in place, also `@part(begin, count, addresses)`.
 
-    The arrays are those of the operands, then one for each fresh output. `@loop` gives 1, and does nothing, where an operand is
-    no array as it should be. `@part` does some elements of arrays that are in order.
+    The arrays are those of the operands, then an array for each fresh output. `@loop` gives 1, and does nothing, where an
+    operand is no array as it should be. `@part` does some elements of arrays that are in order.
     """
     arrays = arrays_of(recipe)
     plan = phases(recipe)

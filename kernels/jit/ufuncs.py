@@ -36,8 +36,8 @@ class _Fields(ctypes.Structure):
 
 @functools.cache
 def inner_loop(name: str, dtype: str) -> tuple[int, int] | None:
-    """The addresses of the function that computes `name` for elements of `dtype`, and of its data; None where it can't be
-    told."""
+    """The addresses of the function that computes `name` for elements of `dtype`, and of its data; None if they can't be
+    found."""
     ufunc, kind = getattr(np, name), np.dtype(dtype)
     if sys.implementation.name != "cpython" or type(ufunc) is not np.ufunc:
         return None

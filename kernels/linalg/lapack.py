@@ -1,10 +1,10 @@
 """LAPACK by scipy (the extra `special`): single matrices, each by the routine that is made for it, on as many threads as pay.
 
 numpy's own functions are for batches of small matrices. They copy each matrix element by element, have no routine for
-triangles, and invert by solving. So these functions take a matrix, or a batch of large ones. The kernels keep numpy for all else:
-where scipy is missing, for small matrices in batches, on GPUs.
+triangles, and invert by solving. So these functions take a matrix, or a batch of large matrices. The kernels keep numpy for all
+else: where scipy is missing, for small matrices in batches, on GPUs.
 
-LAPACK's matrices have their columns one after the other. The transpose of an array in C's order is one, without a copy.
+LAPACK's matrices are stored column by column. The transpose of an array in C's order is such a matrix, without a copy.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def inverse(x: Any) -> Any:
 
 @_governed
 def svd(x: Any, vectors: bool, full: bool) -> tuple[Any, Any, Any]:
-    """Left vectors, values, and the adjoint of the right vectors; vectors of size 0 where they are not asked for."""
+    """Left vectors, values, and the adjoint of the right vectors; vectors of size 0 if none are asked for."""
     options = {"compute_uv": vectors, "full_matrices": full}
     work = _workspace("gesdd", x, *x.shape, **options)
     left, values, right, info = _routine("gesdd", x)(x, lwork=work, **options)

@@ -30,8 +30,8 @@ def matrix_triangular_solve(xp: Any, matrix: Any, right: Any, *, lower: bool, ad
 
 
 def _substituted(xp: Any, triangle: Any, right: Any, lower: bool) -> Any:
-    """X with triangle · X = right. Of an upper triangle LAPACK's general solver exchanges no rows and has nothing to
-    eliminate, so that it only substitutes; a lower one is an upper one seen from the other end."""
+    """X with triangle · X = right. For an upper triangle LAPACK's general solver exchanges no rows and has nothing to
+    eliminate, so that it only substitutes. A lower triangle is an upper triangle seen from the other end."""
     if lower:
         return _substituted(xp, triangle[..., ::-1, ::-1], right[..., ::-1, :], False)[..., ::-1, :]
     return xp.linalg.solve(triangle, right)

@@ -52,7 +52,7 @@ class Table:
         return self._values(entries).reshape(shape)
 
     def fill(self, keys: list[Any], values: list[Any]) -> None:
-        """Takes its content, once. Raises FailedPreconditionError where it has another one, or a key two values."""
+        """Takes its content, once. Raises FailedPreconditionError if the table has other content, or a key two values."""
         entries = dict(zip(keys, values))
         if len(entries) < len(keys):
             for key, value in zip(keys, values):

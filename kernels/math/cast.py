@@ -27,7 +27,7 @@ def _converted(attrs: Any, x: Value) -> Value | None:
 
 @kernel("Cast", gpu=ELEMENTWISE, loop=Loop(_converted, REAL | BOOLEAN))
 def cast(xp: Any, x: Any, *, DstT: DType, out: Any = None) -> Any:
-    # The real part first: numpy warns as it drops an imaginary one. That of a real array is the array itself.
+    # The real part first: numpy warns as it drops an imaginary part. The real part of a real array is the array itself.
     return x.real.astype(DstT.numpy_dtype) if out is None else _cast_into(xp, x.real, out)
 
 

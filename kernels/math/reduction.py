@@ -171,7 +171,7 @@ def _typed(places: Any, dtype: DType) -> Any:
 
 
 def _scan(xp: Any, accumulate: Any, start: float, x: Any, axis: Any, exclusive: bool, reverse: bool, out: Any) -> Any:
-    """numpy's cumulative function with TensorFlow's switches: on flipped views, and shifted by one for exclusive."""
+    """numpy's cumulative function with TensorFlow's switches: on flipped views, and shifted by one element for `exclusive`."""
     if axis.ndim:
         raise ValueError(f"axis must be a scalar, not of shape {axis.shape}.")
     axis = int(axis)

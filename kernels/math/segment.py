@@ -33,7 +33,7 @@ def _rise(ids: Any) -> bool:
 
 
 def _runs(xp: Any, ids: Any) -> tuple[Any, Any]:
-    """The start of each run of equal ids, and the ids of the runs. There is one at least."""
+    """The start of each run of equal ids, and the ids of the runs. There is at least one run."""
     if ids.size > _FEW:
         _check_order(_rise(ids))
         new = xp.empty(ids.size, bool)
@@ -46,7 +46,7 @@ def _runs(xp: Any, ids: Any) -> tuple[Any, Any]:
 
 @functools.lru_cache(1024)
 def _few_runs(ids: bytes, kind: Any) -> tuple[Any, Any]:
-    """The same for a few ids, which mostly are those of the step before: looked up, they cost less than one of numpy's calls."""
+    """The same for a few ids, which mostly are those of the step before: looked up, they cost less than a call of numpy."""
     numbers = np.frombuffer(ids, kind).tolist()
     values, starts = numbers[:1], [0]
     _check_order(values[0] >= 0)

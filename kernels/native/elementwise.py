@@ -27,7 +27,7 @@ from .library import function
 
 F = TypeVar("F", bound=Callable[..., Any])
 LEAST = 2
-"""Elements: with one, numpy's scalars cost no more."""
+"""Elements: with one element, numpy's scalars cost no more."""
 FLOATS = frozenset((dtypes.float32, dtypes.float64))
 NUMBERS = FLOATS | {dtypes.int32, dtypes.int64}
 _CAST = {

@@ -25,7 +25,7 @@ LEVELS = ("avx512", "avx2", "plain")
 
 @functools.cache
 def loaded() -> Any:
-    """The extension module, or None where it is not there; then a line of the log says why.
+    """The extension module, or None if it is missing; then a line of the log says why.
 
     Raises:
         InvalidArgumentError: ACTORFLOW_NATIVE names no set of instructions.

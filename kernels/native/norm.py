@@ -1,5 +1,5 @@
-"""Batch normalization with the activation behind it: by the batch's own moments, by stored ones, and the gradient of the first.
-Results may differ from the Python kernels' in the last bits, because sums are added in another order."""
+"""Batch normalization with the activation behind it: by the batch's own moments, by stored moments, and the gradient of the
+first. Results may differ from the Python kernels' in the last bits, because sums are added in another order."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ _OPTIONS: dict[str, Any] = {
 
 
 def _normalized(x: Any, scale: Any, offset: Any, mean: Any, variance: Any, *how: Any) -> Any:
-    """All outputs, for an epsilon, a training step or none, an activation, and memory for the first one or None. None where numpy
-    has to compute them."""
+    """All outputs, for an epsilon, a training step or none, an activation, and memory for the first output or None. None where
+    numpy has to compute them."""
     epsilon, is_training, activation, out = how
     y = np.empty(x.shape, np.float32) if out is None else out
     if not is_training:

@@ -1,5 +1,5 @@
-"""Products of float32 matrices: plain, with a bias and a ReLU, added to a matrix, or both, and subtracted from a variable; and
-batches of products, whose matrices may lie as they do in what one product gave for all heads.
+"""Products of float32 matrices: plain, with a bias and a ReLU, added to a matrix, or both, and subtracted from a variable.
+There are also batches of products, whose matrices may lie as they do in the result of one product for all heads.
 
 Results may differ from numpy's in the last bits, because products are added in another order, and without being rounded where the
 processor can."""
@@ -20,11 +20,12 @@ from ..nn import fused
 from .library import function, loaded
 
 FEW, FEW_COPIED, FEW_WORTH_COPYING = 1 << 15, 1 << 14, 1 << 10
-"""Multiplications up to which numpy's library costs more before it begins than this does in all; the same where the second matrix
-is copied, since it is turned or its rows are not whole lanes; and the elements that are worth it for few rows."""
+"""Multiplications up to which numpy's library costs more before it begins than this does in all. The second number is for a
+second matrix that is copied, since it is turned or its rows are not whole lanes. The third is the elements that are worth a
+copy for few rows."""
 MOST, MOST_ELEMENTS, MOST_COPIED = 1 << 26, 1 << 18, 1 << 10
-"""Multiplications, the elements of each matrix, and the inner dimension where the second one is copied, up to which that stays in
-the cache: it is read again for each few rows of the first."""
+"""Multiplications, the elements of each matrix, and the inner dimension if the second matrix is copied, up to which that matrix
+stays in the cache: it is read again for each few rows of the first."""
 MOST_OF_BATCH = 1 << 18
 """Multiplications of each product of a batch."""
 _LANES, _ROWS = 32, 4
@@ -151,13 +152,13 @@ def add_fused_matmul(
 
 
 def can_batch(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    """Batches of the same sizes, by one or two dimensions."""
+    """Batches of the same sizes, along 1 or 2 dimensions."""
     x, y = shapes
     return 3 <= len(x) == len(y) <= 4 and tuple(x[:-2]) == tuple(y[:-2])
 
 
 def batch_pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    """Small matrices that fill lanes. Of larger ones others' products take as long."""
+    """Small matrices that fill lanes. Other libraries' products of larger matrices take as long."""
     (m, k), n = shapes[0][-2:], shapes[1][-1]
     if attrs["adj_x"]:
         m, k = k, m

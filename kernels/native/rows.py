@@ -56,7 +56,7 @@ def _plain(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 
 @kernel("GatherV2", device="CPU", dtypes=NUMBERS, library="native", can=_plain)
 def gather_v2(xp: Any, params: Any, indices: Any, axis: Any, *, batch_dims: int, out: Any = None) -> Any:
-    return _gather_along(params, indices, out, np.asarray(axis))  # a constant one is a number of numpy's
+    return _gather_along(params, indices, out, np.asarray(axis))  # a constant axis is a number of numpy's
 
 
 # ---- one-hot vectors
@@ -143,4 +143,4 @@ _join = function("join", lambda values, axis, out: joining.concat(np, values, ax
 def concat(xp: Any, values: Any, axis: Any, *, out: Any = None) -> Any:
     if out is None:  # for a small result, which numpy makes as it copies
         return joining.concat(np, values, axis)
-    return _join(values, np.asarray(axis), out)  # a constant one is a number of numpy's
+    return _join(values, np.asarray(axis), out)  # a constant axis is a number of numpy's

@@ -1,7 +1,7 @@
 """Rows that are added to others by their numbers: scatters, sparse updates of optimizers, sums of segments. And distinct
 elements.
 
-Rows with one number are added one after the other. numpy's kernels add them up first, so results may differ in the last bits.
+Rows with one number are added in turn. numpy's kernels add them up first, so results may differ in the last bits.
 """
 
 from __future__ import annotations

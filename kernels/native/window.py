@@ -21,7 +21,7 @@ from ..nn import pool
 from ..nn.conv import depthwise as numpy_depthwise
 from ..nn.conv.functions import attributes
 from ..onednn import binding as onednn
-from ..onednn import conv as _onednn_conv  # noqa: F401 - declared before those here, which are taken where they pay
+from ..onednn import conv as _onednn_conv  # noqa: F401 - declared before those here, which are taken if they pay
 from ..onednn import pool as onednn_pool
 from .library import function
 
@@ -137,7 +137,7 @@ def _can_convolve(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 
 
 def _convolving_pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    """oneDNN is twice as quick from `_MANY_FLOPS` on. The shape of a gradient is a number of sizes, so that the one that is known
+    """oneDNN is twice as quick from `_MANY_FLOPS` on. The shape of a gradient is a number of sizes, so that the known shape
     stands for both."""
     images = next(shape for shape in (shapes[0], shapes[-1]) if len(shape) == 4)
     return 18.0 * prod(images) < _MANY_FLOPS or onednn.loaded() is None

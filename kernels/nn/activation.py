@@ -212,7 +212,7 @@ def sparse_softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
         try:
             return _of_few_classes(logits, labels.view(_UNSIGNED[4]))
         except IndexError:
-            pass  # a label is out of range, as is said now: as an unsigned number, a negative one is too large as well
+            pass  # a label is out of range, as is said now: as an unsigned number, a negative label is too large as well
     _check_labels(xp, labels, classes)
     if few:
         return _of_few_classes(logits, labels)
@@ -247,13 +247,13 @@ _SHORTEST = 32
 
 @functools.lru_cache(64)
 def _constants(dtype: Any, rows: int, classes: int) -> tuple[Any, Any, Any, Any]:
-    """The numbers of the rows, where each begins, their count and a one. They are not to be changed."""
+    """The numbers of the rows, where each begins, their count and a 1. They are not to be changed."""
     return np.arange(rows), np.arange(0, rows * classes, classes), np.array(rows), np.array(1, dtype)
 
 
 def _of_few_classes(logits: Any, labels: Any) -> Any:
-    """Computed with a row for each class: numpy's loops go along rows, and these are the longer ones. Raises IndexError for a
-    label that is too large."""
+    """Computed with a row for each class: numpy's loops go along rows, and such rows are longer. Raises IndexError for a label
+    that is too large."""
     count, classes = logits.shape
     short = count <= _SHORT
     numbers, starts, step, unit = (_constants if short else _constants.__wrapped__)(logits.dtype, count, classes)

@@ -117,7 +117,7 @@ def _aligned(xp: Any, logs: Any, sequence: list[int], merge: bool) -> tuple[Any,
 
 
 def _total(xp: Any, before: Any, may_stay: Any, may_skip: Any, step: int) -> Any:
-    """For each state the log of the sum over those that lead to it: itself, the next one, and the one after that."""
+    """For each state the log of the sum over the states that lead to it: itself, the next state, and the state after that."""
     never = -np.inf
     total = xp.where(may_stay, before, never)
     for distance in (1, 2):

@@ -129,7 +129,7 @@ def block_lstm_gate_grad(
 
 
 def _called(name: str, work: int, *arguments: Any) -> bool:
-    """Calls a kernel in C, by several threads where that pays. False where it does not know its arguments."""
+    """Calls a kernel in C, by several threads where that pays. False for arguments that the kernel does not know."""
     if work <= _ALONE:
         return _FUNCTIONS[name](*arguments) is not None
     key = (name, work, *(array.shape for array in arguments[:2]), arguments[-1].shape)

@@ -116,8 +116,8 @@ def _masked(xp: Any, values: Any, mask: Any, out: Any = None) -> Any:
 
 
 def _maxima(xp: Any, x: Any, y: Any, spans: tuple[Span, ...]) -> Any:
-    """For each element of the windows, at which places it is the maximum: the first one, but of volumes each of them,
-    as in TensorFlow."""
+    """For each element of the windows, at which places it is the maximum: the first place, but each place for volumes, as in
+    TensorFlow."""
     if x.ndim == 5:
         yield from ((at, into, x[into] == y[at]) for _, at, into in taps_of(spans))
         return

@@ -17,7 +17,7 @@ parts.py          parts of a library's work that threads of the pool take in tur
                   of a product
 pool.py           pools of images with channels last
 prepared.py       convolutions and products of constants, which get their weights in the library's layout as a plan is made
-program.py        programs: one or several primitives of oneDNN, made for certain shapes, that run on arrays
+program.py        programs: single or several primitives of oneDNN, made for certain shapes, that run on arrays
 """
 
 from actorflow.base.registry.library import provide

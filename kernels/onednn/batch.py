@@ -42,7 +42,7 @@ def _turned(shape: Sequence[int], turned: bool) -> tuple[int, int]:
 
 
 def product(x: Any, y: Any, adj_x: bool, adj_y: bool, out: Any) -> Any:
-    """The products, or None where they can't be computed here."""
+    """The products, or None if they can't be computed here."""
     library = loaded()
     if library is None or not can({}, (x.shape, y.shape)):
         return None

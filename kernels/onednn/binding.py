@@ -157,7 +157,7 @@ _loading = forks.new_lock()
 
 
 def loaded() -> Binding | None:
-    """The library, or None where it is not installed or can't be loaded (which is then logged, once)."""
+    """The library, or None if it is not installed or can't be loaded (which is then logged, once)."""
     with _loading:
         return _load()
 

@@ -48,7 +48,7 @@ def packed(builder: Builder, constant: Any, own: str, wanted: str, part: Slice |
         builder: has both layouts, by name.
         constant: an array, which never changes.
         own: its layout, or that of its part.
-        wanted: the other one.
+        wanted: the other layout.
         part: the part that is copied; None for all.
     """
     layouts, equal = builder.layouts, builder.binding.lib.dnnl_memory_desc_equal
@@ -64,7 +64,7 @@ def packed(builder: Builder, constant: Any, own: str, wanted: str, part: Slice |
 
 
 def kept_copy(constant: Any, key: Hashable, make: Callable[[], Any]) -> Any:
-    """The copy of a constant that `make` gives: one for each key."""
+    """The copy of a constant that `make` gives: a copy for each key."""
     copies = _copies_of(constant).others
     if key not in copies:
         copies[key] = make()

@@ -65,7 +65,7 @@ def _are_images(*shapes: Any) -> bool:
 
 
 def shares_of(geometry: Geometry) -> Sequence[prepared.Share]:
-    """Images for each thread, or rows of images where there are fewer than threads; for products see `shares_of_product`."""
+    """Images for each thread, or rows of images if images are fewer than threads; for products see `shares_of_product`."""
     images, threads = geometry.images[0], most_threads()
     size, outcome = prod(geometry.images[1:]), prod(geometry.result[1:])
     if geometry.is_product:

@@ -48,7 +48,7 @@ _batches = Batches()
 @dataclass(frozen=True, slots=True, eq=False)
 class Geometry:
     """Of one convolution: the shapes of its arrays, and how the window moves. `geometry_of` gives the same object for equal
-    ones, so programs are found by its identity."""
+    geometries, so programs are found by its identity."""
 
     images: tuple[int, ...]
     weights: tuple[int, ...]
@@ -89,7 +89,7 @@ class Geometry:
         ]
 
     def filters(self, builder: Builder, kind: int = FLOAT32) -> tuple[Any, Any]:
-        """The layout that the weights have, [height, width, in, out], and one that the library may choose."""
+        """The layout that the weights have, [height, width, in, out], and a layout that the library may choose."""
         h, w, i, o = self.weights
         count = 1 if self.depthwise else self.images[3] // i
         dims, strides = [o, i, h, w], [1, o, w * i * o, i * o]
@@ -140,7 +140,7 @@ def of_places(geometry: Geometry, begin: int, end: int) -> tuple[Geometry, int]:
 
 
 def forward(x: Any, w: Any, geometry: Geometry, bias: Any = None, out: Any = None, activation: str = "") -> Any:
-    """The convolution, plus a bias where there is one, and the activation of that. None where the library can't do it."""
+    """The convolution, plus a bias if given, and the activation of that. None where the library can't do it."""
     library = loaded()
     if library is None or not geometry.known:
         return None
@@ -252,7 +252,7 @@ def described_forward(
     kind: int = TRAINING,
     finish: Callable[[Builder], Any] = lambda builder: None,
 ) -> tuple[Builder, Any]:
-    """A builder with the layouts of a convolution, and the description of the forward one. `finish` gives its attributes."""
+    """A builder with the layouts of a convolution, and the description of the forward pass. `finish` gives its attributes."""
     builder = Builder(library)
     layouts = builder.layouts
     layouts["x"], layouts["y"] = builder.images(geometry.images), builder.images(geometry.result)

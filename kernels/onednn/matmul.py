@@ -31,9 +31,9 @@ from .program import Builder, Cache, destination
 _WORTH_PRODUCTS, _NARROWEST = 1 << 18, 32
 _WORTH_SLIM, _SLIMMEST = 1 << 19, 8
 _WORTH_PREPARING = 1 << 15
-"""Smaller products, and those of fewer rows or columns, numpy's library computes as fast or faster. Slim ones of some size it
-computes at half the speed, and splits over threads that wait for each other. Those of constants need no copying, and pay
-earlier."""
+"""numpy's library computes smaller products, and those of fewer rows or columns, as fast or faster. It computes slim products
+of some size at half the speed, and splits them over threads that wait for each other. Products of constants need no copying,
+and pay earlier."""
 FLOAT32 = frozenset((dtypes.float32,))
 _WIDE, _LARGE = 16, 1 << 19
 _MANY = 128
@@ -43,7 +43,7 @@ _LINE = 16
 _MOST_KNOWN = 256
 _programs = Cache()
 _known: dict[Any, Callable[..., None]] = {}
-"""How products of such shapes are computed, for matrices in order: small ones take no longer than the way to them."""
+"""How products of such shapes are computed, for matrices in order: small products take no longer than the way to them."""
 
 
 def can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:

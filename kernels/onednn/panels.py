@@ -46,7 +46,7 @@ class Panels:
         matrix: how they are meant.
         bias: a constant, or None if there is none, or if it comes with each call.
         given: the names of the arrays of a call: x, perhaps bias, perhaps added, and y.
-        activation: one of `AFTER`.
+        activation: a name in `AFTER`.
     """
 
     __slots__ = ("_activation", "_bias", "_given", "_kept", "_matrix", "recipe")

@@ -1,8 +1,8 @@
 """Parts of a library's work that threads of the pool take in turns: some images of a batch, some rows or columns of a product.
 
-The library's own threads wait for each other several times in a call, and where one of them has lost its core the others
-wait with it. In the pool, a thread that gets no core leaves the parts to the caller. If one thread does it all, it does
-so in one call, which takes a little less.
+The library's own threads wait for each other several times in a call, and if a thread has lost its core the others wait with
+it. In the pool, a thread that gets no core leaves the parts to the caller. If one thread does it all, it does so in one call,
+which takes a little less.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def part_size(count: int, even: int = 1) -> int:
 
 class Batch:
     """Work that gives something for each image: the program for all of them, and those for parts of a batch where several
-    threads share it. `program_for(images, flops)` makes one, or gives None where the library can't do it.
+    threads share it. `program_for(images, flops)` makes a program, or gives None where the library can't do it.
 
     Raises:
         Unsupported: the library can't do it.
@@ -95,8 +95,8 @@ class Batch:
         y: Any,
         fits: Callable[[int, int], bool] | None = None,
     ) -> Any:
-        """Fills `y` and returns it. `batches` says which of the arrays that are `given` are batches. If not all images
-        from one to another `fits`, the result is None."""
+        """Fills `y` and returns it. `batches` says which of the arrays that are `given` are batches. If any range of images
+        does not pass `fits`, the result is None."""
         if fits is None:
             if self._of_parts:
                 governed(self._key, lambda threads: self._divided(threads, [*given, y], batches))

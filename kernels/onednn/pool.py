@@ -1,7 +1,7 @@
 """Pools of images with channels last.
 
-The library's maxima pass over NaN and take minus infinity for the lowest finite number, so images with such values go
-numpy's way; the least element tells, also that of the maxima, which are NaN where a window has one.
+The library's maxima pass over NaN and take minus infinity for the lowest finite number, so images with such values go numpy's
+way. The least element tells, also that of the maxima, which are NaN for a window with a NaN.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 
 
 def _spans(shape: Sequence[int], ksize: Any, strides: Any, padding: str) -> tuple[Span, ...] | None:
-    """How the window moves along height and width; None where it can't, or lies in the padding alone."""
+    """How the window moves along height and width; None if it can't, or lies in the padding alone."""
     try:
         spans = pool._spans(shape, ksize, strides, padding)[1:3]
     except ValueError:
@@ -72,7 +72,7 @@ def _forward(library: Binding, shape: Any, spans: Any, algorithm: int, goal: int
 
 
 def _pooled(x: Any, spans: Any, algorithm: int, out: Any, check: bool = False) -> Any:
-    """The pool of `x`. None where the library can't do it; with `check` also where a number is none of the ordinary ones."""
+    """The pool of `x`. None where the library can't do it; with `check` also where a number is not ordinary."""
     library = loaded()
     if library is None:
         return None

@@ -126,7 +126,7 @@ def product(
     if biased:
         layouts["bias"] = bias = builder.strided((1, n), (n, 1))
     create, attr = library.lib.dnnl_matmul_primitive_desc_create, finish(builder, activation, adds)
-    # A single row is multiplied the fastest with rows of weights that lie one after the other, but the library chooses others.
+    # A single row is multiplied the fastest with weights that lie row by row, but the library chooses other layouts.
     free = builder.strided((k, n), (line, 1)) if m == 1 else builder.any((k, n))
     pd = builder.describe("a product", create, layouts["x"], free, bias, layouts["y"], attr=attr)
     layouts["weights"] = builder.chosen(pd, WEIGHTS)
@@ -160,7 +160,7 @@ class Columns:
 
 
 def shares_of_product(rows: int, k: int, n: int, axis: int) -> list[Share]:
-    """Rows of a product for each thread, or columns where there are few rows. `axis` is the dimension of the weights along which
+    """Rows of a product for each thread, or columns if the rows are few. `axis` is the dimension of the weights along which
     columns differ."""
     if rows >= _FEW_ROWS * most_threads():
         return shares_of_rows(rows, k, n)
@@ -176,8 +176,8 @@ def shares_of_rows(count: int, x: int, y: int) -> list[Share]:
 
 
 class Work:
-    """Some work: a program for all of it, and one for each part, where threads of the pool share it. One thread does columns of a
-    product one after the other, so that no program for all has their weights in its layout once more."""
+    """Some work: a program for all of it, and a program for each part, where threads of the pool share it. One thread does
+    columns of a product in turn, so that no program for all has their weights in its layout once more."""
 
     __slots__ = (
         "_flops",
@@ -215,7 +215,7 @@ class Work:
         self._parts, self._places = self._divided(divided)
 
     def _divided(self, shares: Sequence[Share]) -> tuple[list[Program | Panels], bytes]:
-        """The programs of parts, and the places at which they begin; none where there is one part."""
+        """The programs of parts, and the places at which they begin; none for a single part."""
         if len(shares) < 2:
             return [], b""
         programs = {piece: self._program_for(piece) for piece in {share.piece for share in shares}}
@@ -223,8 +223,8 @@ class Work:
         return [programs[share.piece] for share in shares], struct.pack(f"={len(places)}q", *places)
 
     def programs(self) -> tuple[Sequence[Program | Panels], Sequence[Program | Panels], bytes]:
-        """The program of all of it, if there is one; those of parts, also where these are shared in a series only; and the places
-        of parts."""
+        """The program of all the work, if it exists; the programs of parts, also where parts are shared in a series only; and
+        the places of parts."""
         parts, places = self._parts, self._places
         if not parts and self._flops >= _WORTH_A_PART and self._most > 1:
             shares = self._shares()
@@ -238,7 +238,7 @@ class Work:
         sizes = [struct.pack(f"={len(shape)}q", *shape) for shape in (input_shape, result)]
         grant = None
         if self._parts:
-            # The grant is its memory. Another one of this key would not know of it.
+            # The grant is the governor's memory. Another governor of this key would not know of it.
             self._governor = governor_of(self._key, self._most)
             grant = self._governor.granted()
         return *sizes, *map(self._apart, ([] if self._in_columns else [self._all()], self._parts)), self._places, grant
@@ -296,7 +296,7 @@ def kernel_of(
     Args:
         weighted: its constants.
         whole: all of the work, for `described`.
-        shares: the parts that threads take where there is enough of it.
+        shares: the parts that threads take if the work is large enough.
         flops: the work of a call.
         shapes: those of the inputs.
         result: the shape of the output.
@@ -305,7 +305,7 @@ def kernel_of(
         activation: what becomes of each element.
         otherwise: computes it for inputs that are not as expected.
         adds: whether another input, which comes first, is added to the result before the activation.
-        matrix: the weights, where it is a product of matrices.
+        matrix: the weights of a product of matrices.
     """
     library = loaded()
     if library is None:

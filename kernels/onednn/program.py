@@ -1,4 +1,4 @@
-"""Programs: one or several primitives of oneDNN, made for certain shapes, that run on arrays.
+"""Programs: single or several primitives of oneDNN, made for certain shapes, that run on arrays.
 
 A program names its memories. Those that are `given` are bound to the arrays of each call; the others, such as weights in
 the layout that the primitive prefers, belong to a set of buffers. A call takes a set that no other uses, so calls on
@@ -53,9 +53,10 @@ class Builder:
         self.kept: dict[str, Any] = {}
         """The memories that hold a constant, and its bytes."""
         self.after = ""
-        """The activation of the last array that is given, where it is none of the library's."""
+        """The activation of the last array that is given, if the library does not have it."""
         self.columns: tuple[int, int] | None = None
-        """How many columns of that array, and of one that is added to it, are computed, and how many there are; None for all."""
+        """How many columns of that array, and of an array that is added to it, are computed, and how many exist; None for
+        all."""
 
     def strided(self, dims: Sequence[int], strides: Sequence[int], kind: int = FLOAT32) -> Any:
         """The layout of an array with strides in elements."""
@@ -101,7 +102,7 @@ class Builder:
         self.steps.append((b.make("a primitive", create, pd, destroy=destroy), args))
 
     def reordered(self, source: str, target: str) -> str:
-        """Adds a copy from one layout to another, where they differ; the name of the memory that then holds the value."""
+        """Adds a copy from one layout to another, if they differ; the name of the memory that then holds the value."""
         b, layouts = self.binding, self.layouts
         if b.lib.dnnl_memory_desc_equal(layouts[source], layouts[target]):
             return source
@@ -135,7 +136,7 @@ class Program:
         self.give(buffers)
 
     def take(self) -> _Buffers:
-        """The buffers of a call, which no other one has until it gives them back."""
+        """The buffers of a call, which no other call has until this call gives them back."""
         try:
             return self._free.pop()
         except IndexError:
@@ -232,7 +233,7 @@ def aligned(size: int) -> Any:
 
 class Governed:
     """Work that may run on one thread or on all, and does on as many as pay at present. The number of threads is fixed
-    as a program is made, so there is one for each."""
+    as a program is made, so each number has a program of its own."""
 
     def __init__(self, binding: Binding, make: Callable[[], Callable[..., None]], flops: float) -> None:
         self._binding = binding
@@ -293,7 +294,7 @@ class Cache:
     def get(
         self, key: Hashable, binding: Binding, make: Callable[[], Callable[..., None]], flops: float
     ) -> Governed | None:
-        """The program for `key`, made by `make` where there is none yet; None where the library can't do it."""
+        """The program for `key`, which `make` makes at its first use; None where the library can't do it."""
         try:
             return self._known[key]
         except KeyError:

@@ -20,7 +20,7 @@ _EXACT = 1 << 24
 
 
 def limits(xp: Any, x: Any, limit: float, signed: bool) -> Any:
-    """The value that the largest step stands for: `limit`, or the largest one of each row, in a shape that broadcasts."""
+    """The value that the largest step stands for: `limit`, or the largest value of each row, in a shape that broadcasts."""
     if limit:
         return np.float32(limit)
     return xp.max(xp.abs(x) if signed else x, axis=tuple(range(1, x.ndim)), keepdims=True, initial=np.float32(0))

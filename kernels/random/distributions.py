@@ -46,7 +46,7 @@ def _fresh_key() -> Any:
 
 
 def sizes(shape: Any) -> tuple[int, ...]:
-    """The shape that a vector spells. Raises ValueError where it is none."""
+    """The shape that a vector spells. Raises ValueError for a vector that is no shape."""
     numbers = tuple(shape.tolist()) if shape.ndim == 1 else None
     if numbers is None or (numbers and min(numbers) < 0):
         raise ValueError(f"A shape is a vector of sizes of zero or more, but {shape.tolist()} was given.")
@@ -188,7 +188,8 @@ def random_poisson(xp: Any, shape: Any, rate: Any, *, dtype: DType, seed: int, s
 @kernel("RandomGammaGrad")
 def random_gamma_grad(xp: Any, alpha: Any, sample: Any) -> Any:
     """-(dP/da) / (dP/dx) of the regularized incomplete gamma function P: the sample moves with `alpha` so that its rank
-    in the distribution stays. dP/da is a difference of five points in float64, of whichever of P and 1 - P is small."""
+    in the distribution stays. The derivative dP/da is a difference of five points in float64, of whichever of P and 1 - P is
+    small."""
     kind = xp.result_type(alpha, sample)
     a, x = (xp.asarray(v, xp.float64) for v in xp.broadcast_arrays(alpha, sample))
     step = a * 1e-3

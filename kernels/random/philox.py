@@ -1,4 +1,4 @@
-"""Streams of random numbers, defined bit for bit, so that a kernel of any device can draw the same ones in any order.
+"""Streams of random numbers, defined bit for bit, so that a kernel of any device can draw the same numbers in any order.
 
 A stream is the output of Philox 4x64 with 10 rounds (Salmon et al. 2011, Parallel Random Numbers: As Easy as 1, 2, 3), whose
 key is two seeds and whose counter starts at (1, 0, run, kind): `run` tells the runs of one node apart, `kind` the ops with
@@ -7,11 +7,11 @@ i % 4 of block i // 4; `word32[2i]` and `word32[2i + 1]` are the low and the hig
 
 - uniform, float32: (word32[i] >> 8) / 2^24; float16 >> 21, bfloat16 >> 24; float64: (word64[i] >> 11) / 2^53;
 - an integer: low + word64[i] mod (high - low);
-- normal, by Box and Muller: elements 2j and 2j + 1 are r cos t and r sin t, where r = √(-2 ln u), and for float32
-  u = ((word32[2j] >> 8) + 1) / 2^24, t = float32(int32(word32[2j + 1])) · float32(π / 2^31); for float64
+- normal, by Box and Muller: elements 2j and 2j + 1 are r cos t and r sin t, where r = √(-2 ln u). For float32,
+  u = ((word32[2j] >> 8) + 1) / 2^24, t = float32(int32(word32[2j + 1])) · float32(π / 2^31). For float64,
   u = ((word64[2j] >> 11) + 1) / 2^53, t = float64(int64(word64[2j + 1])) · (π / 2^63). The 16-bit types are rounded from
   float32. Functions get the same argument to the bit on each device, so results differ by their own rounding only;
-- normal within (-2, 2), by the inverse of its distribution: √2 erf⁻¹(x), where x = erf(√2) · 2 (v - 1/2) and
+- normal within (-2, 2), by the inverse of its distribution: √2 erf⁻¹(x), where x = erf(√2) · 2 (v - 1/2). Here
   v = ((word32[i] >> 8) + 1/2) / 2^24, or ((word64[i] >> 12) + 1/2) / 2^52 for float64;
 - the i-th key of a permutation, which sorts by keys: word64[i].
 
@@ -140,7 +140,7 @@ _FEW = 2048
 
 def few_uniform(key: Any, run: int, sizes: tuple[int, ...]) -> Array | None:
     """The first numbers of float32 that `uniform` draws of a node's stream, by one call of numpy's: cheaper than its loops for a
-    few. None where there are many, or numpy draws others."""
+    few. None for many numbers, or if numpy draws others."""
     if not sizes or math.prod(sizes) > _FEW or not _agrees():
         return None
     generator = _begun(key, run, 0)

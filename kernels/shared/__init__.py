@@ -1,7 +1,7 @@
 """The common parts of kernels: threads, locks, loops over large arrays.
 
 blas.py          calls of OpenBLAS: products on threads of the pool, LAPACK on one thread or as many as pay
-elementwise.py   elementwise functions of large arrays for which numpy has faster loops than the obvious ones
+elementwise.py   elementwise functions of large arrays for which numpy has faster loops than the obvious loops
 governor.py      how many threads take a kind of work, by what its calls cost, and whether the cores are free at present
 loops.py         loops of elementwise kernels in short form
 python_pool.py   threads of Python that take pieces of work where the pool in C is not there

@@ -1,7 +1,7 @@
 """Calls of OpenBLAS, numpy's and scipy's: products of matrices, and LAPACK.
 
 OpenBLAS splits a call over threads of its own, which wait for each other in a loop, and for the next call as well, for some
-25 ms. As soon as anything else wants a core, one of them waits for a whole time slice of the operating system, and a product of
+25 ms. As soon as anything else wants a core, a thread waits for a whole time slice of the operating system, and a product of
 50 µs takes 10 ms. So its calls take one thread each. Large products are divided among threads of the pool. Without the pool, and
 in LAPACK's large routines, OpenBLAS's own threads are used where a governor finds that they pay (`threads.py`).
 """
@@ -69,7 +69,7 @@ def _whole(a: Any, b: Any, result: Any) -> None:
 
 
 def column_sums(x: Any) -> Any:
-    """The sums of the columns of a contiguous matrix: the product of a row of ones with it, on one thread.
+    """The sums of the columns of a contiguous matrix: the product of a row of 1s with it, on one thread.
 
     OpenBLAS would take several for 40 KB already, which pays little where memory is what one waits for."""
     ones = _ones(x.dtype)
@@ -131,7 +131,7 @@ class Library:
 
 @functools.cache
 def openblas(of: str) -> Library | None:
-    """The OpenBLAS that a package came with, where it has more than one thread and `threadpoolctl` (of the extras `jit` and
+    """The OpenBLAS that a package came with, if it has more than one thread and `threadpoolctl` (of the extras `jit` and
     `onednn`) finds it."""
     try:
         from threadpoolctl import ThreadpoolController
@@ -140,7 +140,7 @@ def openblas(of: str) -> Library | None:
     libraries = ThreadpoolController().select(internal_api="openblas").lib_controllers
     for each in sorted(
         libraries, key=lambda each: f"{of}.libs" not in each.filepath
-    ):  # each wheel has one; others share one
+    ):  # each wheel has its own library; others share a library
         name = next((name for name in each.check_symbols if hasattr(each.dynlib, name)), "")
         if name and each.threading_layer == "pthreads":
             # its own setter takes the calls of one thread only, and four times as long

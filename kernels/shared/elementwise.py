@@ -1,4 +1,4 @@
-"""Elementwise functions of large arrays for which numpy has faster loops than the obvious ones."""
+"""Elementwise functions of large arrays for which numpy has faster loops than the obvious loops."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def scalar(xp: Any, dtype: Any, value: Any) -> Any:
 
 
 def mapped(xp: Any, function: Any, x: Any, out: Any) -> Any:
-    """`function(x, out=out)`, which makes each element of the one at the same place of the other. On the host two threads may
-    share a large one; a transposed matrix is read in strips, of which a cache holds the lines."""
+    """`function(x, out=out)`, which makes each element of `out` from the element of `x` at the same place. On the host two
+    threads may share a large array; a transposed matrix is read in strips, of which a cache holds the lines."""
     if xp is not np or x.size < WORTH_DIVIDING or x.shape != out.shape or not out.flags.c_contiguous:
         return function(x, out=out)
     if x.flags.c_contiguous:
@@ -49,7 +49,7 @@ _FEW_NUMBERS = 1 << 12
 
 
 def numbered(xp: Any, count: int, step: int = 1) -> Any:
-    """`count` numbers 0, `step`, 2 `step`, ... as an array, which is not to be changed: on the host short ones are kept."""
+    """`count` numbers 0, `step`, 2 `step`, ... as an array, which is not to be changed: on the host short arrays are kept."""
     if xp is np and count <= _FEW_NUMBERS:
         return _numbered(count, step)
     return xp.arange(count) * step if step != 1 else xp.arange(count)
@@ -61,11 +61,11 @@ def _numbered(count: int, step: int) -> Any:
 
 
 def chosen(xp: Any, condition: Any, x: Any, y: Any, out: Any = None) -> Any:
-    """`x` where the condition holds, else `y`; all are broadcast. One of them may be `out`.
+    """`x` where the condition holds, else `y`; all are broadcast. `x` or `y` may be `out`.
 
     numpy's choice is a branch for each element, and a condition without a pattern makes the processor guess wrong every
-    second time. y + condition (x - y), computed in the bits of the elements modulo 2^n, takes no branch, and a tenth of the
-    time.
+    second time. The sum y + condition (x - y), computed in the bits of the elements modulo 2^n, takes no branch, and a tenth of
+    the time.
     """
     kind = _WHOLE.get(x.dtype.itemsize)
     if kind is None or xp is not np or x.dtype.hasobject or (out is None and condition.size < _WORTH_BLENDING):
@@ -79,7 +79,7 @@ def chosen(xp: Any, condition: Any, x: Any, y: Any, out: Any = None) -> Any:
     if out is None:
         out = xp.empty(xp.broadcast_shapes(condition.shape, x.shape, y.shape), x.dtype)
     if y is out:
-        condition, x, y = ~condition, y, x  # the one that is added last has to be there still
+        condition, x, y = ~condition, y, x  # the array that is added last has to be there still
     whole = condition, x.view(kind), y.view(kind), out.view(kind)
     if out.size < WORTH_DIVIDING or not all(array.flags.c_contiguous and array.shape == out.shape for array in whole):
         _blend(*whole)
@@ -129,7 +129,7 @@ def _row(xp: Any, dtype: Any, value: float, sign: float) -> Any:
 def with_vector(xp: Any, ufunc: Any, x: Any, vector: Any, out: Any) -> Any:
     """`ufunc(x, vector)` for a vector as long as the last dimension of `x`. `out` may be `x`.
 
-    numpy's inner loop is as long as the vector, so a short one is repeated."""
+    numpy's inner loop is as long as the vector, so a short vector is repeated."""
     length = vector.size
     if not 0 < length <= _ROW // 8 or x.size < _ROW or not (x.flags.c_contiguous and out.flags.c_contiguous):
         return ufunc(x, vector, out=out)

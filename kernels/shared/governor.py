@@ -7,9 +7,9 @@ gained or lost. The account is soon empty if other programs take the cores away.
 milliseconds.
 
 To ask and to tell takes longer than some work in C does. So a governor that has decided may grant the next calls, in memory
-that the function in C reads: how many, and on how many threads. That counts and measures them. When they are used up, or one
-takes longer than it does on one thread, the call comes to the governor, which takes the measurements in and grants the next
-ones. A pause ends all grants.
+that the function in C reads: how many, and on how many threads. That counts and measures them. When the calls are used up, or a
+call takes longer than it does on one thread, the call comes to the governor, which takes the measurements in and grants the
+next calls. A pause ends all grants.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ T = TypeVar("T")
 # ---- the machine
 
 _MOST_GAINED, _CREDIT = 6_000_000.0, 1_000_000.0
-"""Nanoseconds that the account holds at most, and after a pause: so much may be lost before the next one."""
+"""Nanoseconds that the account holds at most, and after a pause: so much may be lost before the next pause."""
 _MOST_LOST = 4_000_000.0
 """Nanoseconds that one call loses at most: a slice of the system's time. A longer time has other causes."""
 _PAUSE, _MOST_PAUSE = 2_000_000, 64_000_000
-"""Nanoseconds of a pause. Each is twice as long as the one before, until dividing pays again."""
+"""Nanoseconds of a pause. Each is twice as long as the last, until dividing pays again."""
 
 
 class Gains:
@@ -60,7 +60,7 @@ class Gains:
         return self._ends > 0 and self._clock() < self._ends
 
     def add(self, gained: float) -> None:
-        """Takes in what a divided call has gained against one thread, in nanoseconds; less than 0 where it has lost."""
+        """Takes in what a divided call has gained against one thread, in nanoseconds; less than 0 for a loss."""
         balance = self._balance + max(gained, -_MOST_LOST)
         ended: list[Governor] = []
         if balance < 0:
@@ -100,8 +100,8 @@ _FRESH = 600_000.0
 """Nanoseconds of divided calls that come before those of a trial: threads start, their cores wake up, and the data move
 there."""
 _GRANT = struct.Struct("=6q")
-"""As `native/src/primitives.c` has it: how many threads, how many calls may still begin, from how many nanoseconds on a call
-ends the grant, the grant's number; and then the calls that are over, and their nanoseconds."""
+"""As `native/src/primitives.c` has it: how many threads, how many calls may still begin, and from how many nanoseconds on a
+call ends the grant. The grant's number, the calls that are over, and their nanoseconds follow."""
 _GRANTED, _NEVER = 16, 2**62
 
 

@@ -30,7 +30,7 @@ class PythonPool:
         self._count = 0
 
     def each(self, work: Callable[[int], None], count: int, threads: int) -> None:
-        """Calls `work` with each number below `count`. At most `threads` do it, one of which is the caller's.
+        """Calls `work` with each number below `count`. At most `threads` do it, with the caller's thread among them.
 
         Raises:
             BaseException: what `work` raises; then it is not called with the numbers that are left.
@@ -112,7 +112,7 @@ class _Call:
             while left:
                 try:
                     number = left.popleft()
-                except IndexError:  # another thread took the last one
+                except IndexError:  # another thread took the last number
                     return
                 work(number)
         except BaseException as error:

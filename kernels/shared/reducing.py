@@ -1,7 +1,7 @@
 """Sums and extremes of contiguous arrays of floats, in fewer and longer inner loops than those of numpy's reductions.
 
-Other arrays, and small ones, are reduced by numpy. The sums are exact to the same order: none adds more than 64 numbers one
-after the other in a row before it adds what it has pairwise. Sums of columns add one row after the other, as numpy does.
+Other arrays, and small arrays, are reduced by numpy. The sums are exact to the same order: none adds more than 64 numbers in a
+row before it adds what it has pairwise. Sums of columns add one row after the other, as numpy does.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Split:
 
 @functools.lru_cache(1024)
 def split_of(shape: tuple[int, ...], axis: Axis, keep_dims: bool) -> Split | None:
-    """None for axes that are not all the first or all the last ones, and for those that there are not."""
+    """None for axes that are not all the first or all the last axes, and for axes that do not exist."""
     rank = len(shape)
     axes = (axis,) if isinstance(axis, int) else axis
     if not axes or not all(-rank <= a < rank for a in axes):

@@ -31,7 +31,7 @@ class Divisible(Protocol):
         """Does it."""
 
     def programs(self) -> tuple[Sequence[Any], Sequence[Any], bytes]:
-        """The program that does it all, if there is one; those of its parts, if there are some; and the elements at which each
+        """The program that does it all, if it exists; the programs of its parts, if they exist; and the elements at which each
         part begins, in each of its arrays."""
 
 

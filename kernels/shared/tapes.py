@@ -10,12 +10,12 @@ from typing import Any
 from actorflow.engine.runtime.tape.tape import Instruction, Kind, Run, Tape
 
 MOST_ARGUMENTS = 63
-"""Arguments of a call, a list counted as one."""
+"""Arguments of a call, a list counted as one argument."""
 
 
 @dataclass(frozen=True, slots=True)
 class TapesInC:
-    """The library as one that runs tapes (`actorflow.engine.runtime.tape.tape.Library`).
+    """The library as a runner of tapes (`actorflow.engine.runtime.tape.tape.Library`).
 
     Args:
         library: the extension module.

@@ -142,8 +142,8 @@ def in_pieces(
     Args:
         work: does one piece.
         count: how many pieces there are.
-        key: what tells this work and its amount from others; without one, there is one thread.
-        whole: does all pieces at once, instead, where there is one thread.
+        key: what tells this work and its amount from others; without a key, there is one thread.
+        whole: does all pieces at once, instead, if there is one thread.
 
     Raises:
         Exception: what `work` or `whole` raises.

@@ -31,7 +31,7 @@ def _library(xp: Any) -> Any:
 
 
 def _computed(xp: Any, name: str, x: Any, axes: tuple[int, ...], *lengths: Any) -> Any:
-    """A library's function of an array; scipy's divide large ones among as many threads as pay at present."""
+    """A library's function of an array; scipy's functions divide large arrays among as many threads as pay at present."""
     function = getattr(_library(xp), name)
     if xp is not np or x.size < _WORTH_DIVIDING or _host_library() is np.fft:
         return function(x, *lengths, axes=axes)

@@ -10,7 +10,7 @@ from ..strings.objects import moving_kernel
 
 
 def order_of(xp: Any, rows: Any) -> Any:
-    """The order in which rows of indices ascend; equal ones keep theirs."""
+    """The order in which rows of indices ascend; equal rows keep theirs."""
     return xp.lexsort(rows.T[::-1]) if rows.shape[1] else xp.arange(len(rows))
 
 

@@ -40,8 +40,8 @@ class Accumulator:
     """The sum of applied gradients, their number, and the waiters that take their mean (or sum), in their order.
 
     Gradients of steps before `global_step`, which each taking counts up, are dropped without a word. Gradients of numbered
-    workers are added in the order of the workers, whenever they come: those of the first workers go into the total as soon
-    as all before them are there, and others wait at their number until then, or until somebody takes.
+    workers are added in the order of the workers, whenever they come. Those of the first workers go into the total as soon as
+    all before them are there. Others wait at their number until then, or until somebody takes.
     """
 
     def __init__(self, name: str, dtype: DType, shape: Shape, mean: bool) -> None:
@@ -72,8 +72,8 @@ class Accumulator:
         return self._count
 
     def apply(self, local_step: int, *gradient: Any, worker: int = -1, most: int = 1) -> None:
-        """Adds a gradient of step `local_step`. One of a numbered worker is dropped where that has given `most` already since
-        the last taking. Raises InvalidArgumentError where its shape is another."""
+        """Adds a gradient of step `local_step`. A gradient of a numbered worker is dropped if the worker has given `most`
+        already since the last taking. Raises InvalidArgumentError for a gradient of another shape."""
         checked = self.checked(*gradient)
         with self._guard:
             if local_step < self.global_step or worker >= 0 and self._given[worker] >= most:
@@ -201,7 +201,7 @@ class Accumulator:
         return np.asarray(dense)
 
     def agree(self, first: Any, gradient: Any) -> None:
-        """Raises InvalidArgumentError unless `gradient` has the shape of the first one."""
+        """Raises InvalidArgumentError unless `gradient` has the shape of `first`."""
         if first.shape != gradient.shape:
             raise self._mismatch(gradient.shape, first.shape)
 

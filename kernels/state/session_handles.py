@@ -12,7 +12,7 @@ from actorflow.errors import InvalidArgumentError
 
 from ..strings.objects import as_arrays
 
-_numbers = itertools.count(1)  # of the process, so that no handle of another session is taken for one of this
+_numbers = itertools.count(1)  # of the process, so that no session takes another session's handle for its own
 _KEPT = "kept"
 
 

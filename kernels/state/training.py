@@ -1,7 +1,7 @@
 """Kernels of optimizers' updates, from the rows of `actorflow.graph.ops.state.training`.
 
-A dense update walks over a variable and its slots in blocks that stay in a core's cache, with temporaries of a
-block's size, so that a large one is read and written once instead of once for each of its dozen operations.
+A dense update walks over a variable and its slots in blocks that stay in a core's cache, with temporaries of a block's size. So
+a large variable is read and written once instead of once for each of its dozen operations.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from actorflow.graph.ops.state.update import TABLE, Update
 from .scatter import flat_rows, sum_duplicates
 from .update_program import Loop, Program, program_of, written
 
-_BLOCK = 65536  # elements: smaller ones lose to the call overhead of a dozen operations more than they win
+_BLOCK = 65536  # elements: smaller blocks lose to the call overhead of a dozen operations more than they win
 
 
 def opened(grad: Any, *refs: VariableState) -> list[Any]:

@@ -97,7 +97,7 @@ class Program:
         self._loops: dict[tuple[bool, ...] | None, Loop] = {}
         only = None if self._steps or self._chosen else self.loop(None)
         self.plain = only if only is not None and only.numbers == tuple(self._scalars) else None
-        """The loop, where it needs the scalars as they are given, and nothing else."""
+        """The loop, if it needs the scalars as they are given, and nothing else."""
         self.straight = None if self._chosen else self._written_out()
         """A function of [arrays and scalars], in which each call of numpy is a line: for arrays so small that anything else
         would cost more than the calls. None where choices depend on scalars."""
@@ -222,7 +222,7 @@ class Loop:
         return used
 
     def _calls_of(self, xp: Any) -> list[tuple[Any, int, int, int]]:
-        """(function, first argument, second one or -1, result) of each call."""
+        """(function, first argument, second argument or -1, result) of each call."""
         return [(getattr(xp, name), at[0], at[1] if len(at) > 1 else -1, into) for name, at, into in self._names]
 
     def steps(self, kinds: Mapping[str, int]) -> Any:

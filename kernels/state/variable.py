@@ -1,4 +1,4 @@
-"""Kernels of variables. They run one at a time for each variable, so a read-modify-write is atomic."""
+"""Kernels of variables. No two of them run at the same time for one variable, so a read-modify-write is atomic."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Byte strings in kernels that only move data.
 
-A tensor of strings is an array of objects, but numpy hands out a single object where it would hand out a scalar, and
-bytes have neither a shape nor a type. For strings such a kernel therefore works between two adapters.
+A tensor of strings is an array of objects, but numpy hands out a single object in place of a scalar, and bytes have neither a
+shape nor a type. For strings such a kernel therefore works between two adapters.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Patterns in RE2's syntax as patterns of Python's `re`, over text in which a byte that is not UTF-8 is a lone surrogate.
 
 Several things differ: `$` is the very end, classes such as `\\d` are those of ASCII, `(?i)` may stand anywhere, there are POSIX
-classes and `\\Q...\\E`, a bad byte matches no `.`; and RE2 has no lookaround, back references or possessive repetition.
+classes and `\\Q...\\E`, a bad byte matches no `.`. RE2 has no lookaround, back references or possessive repetition.
 
 Python's `re` backtracks: where a pattern fails, it tries each other way in which repetitions and alternatives before may match.
 `Group.work` bounds that, so that the caller can refuse a pattern that would hold the interpreter for long.
@@ -81,7 +81,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """`least` to `most` matches of a group, or of a single character, one after the other."""
+    """`least` to `most` matches of a group, or of a single character, in a row."""
 
     least: int
     most: int | None
@@ -292,7 +292,7 @@ def _complement(members: str) -> str:
 
 
 def translate(pattern: str) -> tuple[re.Pattern[str], Group]:
-    """Python's pattern for one of RE2's, and the parts of it that may match in several ways.
+    """Python's pattern for a pattern of RE2, and the parts of it that may match in several ways.
 
     Raises:
         ValueError: RE2 takes no such pattern.

@@ -30,7 +30,7 @@ class Pattern(Protocol):
         """Whether all of `value` matches."""
 
     def replaced(self, value: bytes, rewrite: Callable[[Any], bytes], once: bool) -> bytes:
-        """`value` with its matches, or the first one, rewritten."""
+        """`value` with its matches, or the first match, rewritten."""
 
 
 class Re2Pattern:
@@ -147,8 +147,8 @@ def _library() -> Any:
 
 
 def rewriter(rewrite: bytes, pattern: Pattern) -> Callable[[Any], bytes]:
-    r"""The function that makes of a match the text of a rewrite with `\0` to `\9`. Raises ValueError where it names no
-    group of `pattern`."""
+    r"""The function that makes of a match the text of a rewrite with `\0` to `\9`. Raises ValueError for a number of no group
+    of `pattern`."""
     parts: list[bytes | int] = []
     for piece in re.findall(rb"\\.?|[^\\]+", rewrite, re.DOTALL):
         if piece[:1] != b"\\":

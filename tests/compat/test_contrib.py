@@ -67,6 +67,8 @@ def test_parts_without_code_are_public_names(part: str) -> None:
         ("rnn.GridLSTMCell", "derive it from tf.nn.rnn_cell.RNNCell"),
         ("learn.DNNClassifier", "it moved to tf.estimator.DNNClassifier"),
         ("training.stratified_sample", "rejection_resample"),
+        ("lookup.MutableDenseHashTable", "MutableHashTable"),
+        ("staging.StagingArea", r"tf\.FIFOQueue"),
     ],
 )
 def test_what_is_not_there_is_refused_by_name(path: str, message: str) -> None:

@@ -82,16 +82,21 @@ def rows() -> dict[str, set[str]]:
     return found
 
 
+def family_of(module: str) -> str:
+    """The folder of `actorflow.graph.ops` or `actorflow.kernels` in which a module lies."""
+    return module.removeprefix("actorflow.graph.").removeprefix("actorflow.").split(".")[1]
+
+
 def place(name: str, family: str) -> set[str]:
     """The families in which a function, the declaration of its op, its kernels and its row are."""
     function: object = af
     for part in name.split("."):
         function = getattr(function, part)
-    found = {function.__module__.split(".")[2]}
+    found = {family_of(function.__module__)}
     op = OPS.get(name, "".join(word.capitalize() for word in name.rpartition(".")[2].split("_")))
     if op in opdef.registered():
-        found.add(opdef.registered()[op].module.split(".")[2])
-        found |= {one.function.__module__.split(".")[2] for one in kernel.registered()[op] if not one.library}
+        found.add(family_of(opdef.registered()[op].module))
+        found |= {family_of(one.function.__module__) for one in kernel.registered()[op] if not one.library}
         where = rows().get(op, {family})
         found |= {family} if family in where else where  # further rows of it may be elsewhere
     return found - {"cuda", "cudnn"}

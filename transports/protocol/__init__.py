@@ -8,8 +8,7 @@ events.py       `Event`: what a connection makes of what has arrived, for the sh
 frames.py       records, the units of the wire: a header, a tag, msgpack metadata and a body (see docs/reference/protocol.md)
 handshake.py    the first record of each side: who it is, which versions it speaks, what it takes; and the verdict on it
 heartbeats.py   beats: each side's clocks, the time that a beat takes there and back, and how far the clocks are apart
-inbox.py        the tokens of a channel by their keys: whoever comes first, the token or the one who wants it, leaves its half
-                here
+inbox.py        the tokens of a channel by their keys: whichever comes first, the token or its receiver, leaves its half here
 leases.py       what this process uses of a peer's: each token's end gives its lease back
 outbox.py       what a connection has still to send, in the order in which it goes, under the windows that the peer has granted
 receiver.py     the tokens that arrive: each is checked, put together in memory that was allocated for it, and delivered once

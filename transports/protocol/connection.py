@@ -132,7 +132,7 @@ class Connection:
         self.inbox.abort(step, error)
 
     def set_epoch(self, epoch: int) -> None:
-        """A new epoch: what belongs to former ones is dropped."""
+        """A new epoch: what belongs to former epochs is dropped."""
         if epoch < self.epoch:
             raise ValueError(f"Epoch {epoch} cannot follow epoch {self.epoch}.")
         self.epoch = epoch

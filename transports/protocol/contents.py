@@ -124,7 +124,7 @@ Content = (
 
 
 def content_of(record: Record) -> Content:
-    """The contents of `record`. Raises ProtocolError where it says nothing that its kind can say."""
+    """The contents of `record`. Raises ProtocolError for contents that its kind can't have."""
     read = _READERS.get(record.kind)
     return record if read is None else read(record)  # type: ignore[return-value]  # the record's class is that of its kind
 

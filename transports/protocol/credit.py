@@ -17,14 +17,14 @@ from .frames import Record
 class Credit:
     """Both windows of the peer, and the message that is under way in pieces.
 
-    Credit is owed for all that has arrived: tokens when they lie where they were allocated, messages at once, but nothing is
-    given back for those while more than a window of them waits for the application.
+    Credit is owed for all that has arrived: tokens when they lie in their allocated memory, messages at once. But nothing is
+    given back for messages while more than a window of them waits for the application.
     """
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.unread = 0
-        """The bytes of messages, and of pieces of one, that the application has not taken."""
+        """The bytes of messages, and of pieces of a message, that the application has not taken."""
         self.partial: bytearray | None = None
         """The pieces of a message that is not whole."""
         self.is_due = False

@@ -71,8 +71,8 @@ _MESSAGE = int(Kind.MESSAGE)
 
 @dataclass(slots=True)
 class Record:
-    """One record; one that arrives is of the class of its kind. `sequence` counts the records of a lane; `offset` and `total`
-    place a body in a larger whole."""
+    """One record; a record that arrives is of the class of its kind. `sequence` counts the records of a lane; `offset` and
+    `total` place a body in a larger whole."""
 
     kind: int
     flags: int = 0
@@ -103,7 +103,7 @@ class MessageRecord(Record):
 
 
 class TensorRecord(Record):
-    """A record of kind TENSOR: a token, or a chunk of one."""
+    """A record of kind TENSOR: a token, or a chunk of a token."""
 
     __slots__ = ()
 

@@ -145,7 +145,7 @@ def read_hello(record: Record) -> Hello:
 
 
 def judge(mine: Hello, theirs: Hello) -> tuple[CloseReason, str] | None:
-    """Why the two can't talk, in a sentence with both sides' values; None where they can."""
+    """Why the two can't talk, in a sentence with both sides' values; None if they can."""
     me, peer = mine.identity, theirs.identity
     if min(mine.versions[1], theirs.versions[1]) < max(mine.versions[0], theirs.versions[0]):
         return CloseReason.VERSION, (

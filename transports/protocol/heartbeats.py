@@ -44,7 +44,7 @@ class Heartbeats:
     """The beats of one connection. `clock` gives the monotonic and the wall clock in nanoseconds.
 
     A beat carries its sender's two clocks, the monotonic clock of the last beat that it got, and how long ago that was.
-    Of the last eight, the one with the smallest error tells the clocks' difference.
+    Of the last eight beats, the beat with the smallest error tells the clocks' difference.
     """
 
     def __init__(self, clock: Callable[[], tuple[int, int]]) -> None:

@@ -1,4 +1,4 @@
-"""The tokens of a channel by their keys: whoever comes first, the token or the one who wants it, leaves its half here."""
+"""The tokens of a channel by their keys: whichever comes first, the token or its receiver, leaves its half here."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Box:
 class Inbox:
     """Tokens by epoch, step, edge and tag.
 
-    A step that has ended stays known for 4,096 further ones, so that what still arrives for it is dropped. Callbacks are
+    A step that has ended stays known for 4,096 further steps, so that what still arrives for it is dropped. Callbacks are
     called at once, from within `deliver` and the methods that end something.
     """
 
@@ -59,7 +59,7 @@ class Inbox:
         return None
 
     def take(self, epoch: int, step: int, key: Key) -> Any:
-        """The token of `key`, if it is here and no one has had it; else None, and for the token that is None."""
+        """The token of `key`, if it is here and was not taken; else None, and for the token that is None."""
         box = self._boxes.get((epoch, step))
         token = None if box is None else box.tokens.get(key)
         if token is None or token is _TAKEN:
@@ -139,7 +139,7 @@ class Inbox:
         self._boxes.clear()
 
     def waiting_tokens(self) -> list[int]:
-        """The steps for which tokens wait, and no one for a token."""
+        """The steps for which tokens wait, and no receiver for a token."""
         return [
             step
             for (epoch, step), box in self._boxes.items()

@@ -86,7 +86,7 @@ class Outbox:
         self._last = None
 
     def drop(self, epoch: int, step: int | None) -> None:
-        """Drops the tokens of a step, or (without one) those of epochs before `epoch`."""
+        """Drops the tokens of a step, or (without a step) those of epochs before `epoch`."""
 
         def stays(record: Record) -> bool:
             return record.epoch >= epoch if step is None else record.epoch != epoch or record.step != step
@@ -171,7 +171,7 @@ class Outbox:
         return frame
 
     def _leases_within(self) -> bytes | None:
-        """The leases as a message has them; None where they have to go in records of their own."""
+        """The leases as a message has them; None if they have to go in records of their own."""
         return pack(self._leases) if self.takes_leases and len(self._leases) <= _LEASES else None
 
     def next_bulk(self) -> tuple[bytes, memoryview] | None:

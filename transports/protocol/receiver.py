@@ -28,7 +28,7 @@ must call `release(lease)` when that is gone."""
 
 @dataclass(slots=True)
 class _Assembly:
-    """A tensor whose chunks are under way. `landing` is None where they are thrown away."""
+    """A tensor whose chunks are under way. `landing` is None if they are thrown away."""
 
     record: Record
     landing: ReceiveBuffer | None
@@ -106,8 +106,8 @@ class Receiver:
         return token if token.ndim else token[()]
 
     def place(self, record: Record, *, lends: bool = False) -> memoryview:
-        """The buffer for the body of a chunk. Nowhere, and `borrows` is set, where it is a whole tensor and the shell
-        `lends` it the memory that it came in: then `lent` is called, not `landed`."""
+        """The buffer for the body of a chunk. It is empty, and `borrows` is set, if the chunk is a whole tensor and the shell
+        `lends` the memory that it came in: then `lent` is called, not `landed`."""
         assembly = self._assembly
         if record.offset == 0:  # a tensor that is not whole by now was given up, its step aborted
             if record.flags & (Flag.DEAD | Flag.NOTHING):

@@ -106,7 +106,7 @@ class Sender:
         self.leases.pop(lease, None)
 
     def released(self, leases: list[int]) -> None:
-        """The peer gives handles back. Raises ProtocolError where it does not hold them."""
+        """The peer gives handles back. Raises ProtocolError for handles that it does not hold."""
         for lease in leases:
             if self.leases.pop(lease, self) is self:
                 raise ProtocolError(f"The peer releases {str(lease)[:40]}, which it does not hold.")

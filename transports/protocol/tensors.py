@@ -82,7 +82,7 @@ def encode_token(token: Any, lossy: bool) -> EncodedTensor:
 
 
 def encode_in_place(token: SharedTensor | np.ndarray[Any, Any]) -> EncodedTensor:
-    """The wire form of a tensor that stays where it is: it has no bytes."""
+    """The wire form of a tensor that stays in place: it has no bytes."""
     _, meta = _named(token.dtype, token.shape)
     return EncodedTensor(0, meta, _NO_BYTES, False, None)
 

@@ -1,8 +1,8 @@
 """Shared arenas: memory that a process allocates in and its peers on the same host read.
 
 An arena is a sealed memfd. It has no name, so it is gone with its last user, however that one ended; it can't be truncated
-under a reader, and readers can't write. It is as large as it may ever become, but takes memory only as it is used; what it
-has taken it keeps, for the seal that keeps readers from writing also keeps pages from being given back.
+under a reader, and readers can't write. It is as large as it may ever become, but takes memory only as it is used. It keeps
+what it has taken, for the seal that keeps readers from writing also keeps pages from being given back.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _numbers = itertools.count(1)
 class SharedArena:
     """Memory of this process that peers may read. Blocks are taken from any thread; they may be given back anywhere.
 
-    The lowest free place is taken, so that little memory is ever in use; neighbours that are free become one.
+    The lowest free place is taken, so that little memory is ever in use; free neighbours are joined.
     """
 
     def __init__(self, size: int = DEFAULT_SIZE) -> None:
@@ -55,7 +55,7 @@ class SharedArena:
         self._lock = threading.Lock()
 
     def take(self, size: int) -> memoryview | None:
-        """A block of at least `size` bytes, aligned to 64; None where there is no place or no memory. Never waits."""
+        """A block of at least `size` bytes, aligned to 64; None if no place or no memory is left. Never waits."""
         size = max(-(-size // ALIGNMENT) * ALIGNMENT, ALIGNMENT)
         with self._lock:
             self._collect()
@@ -152,7 +152,7 @@ class Block:
 
 
 def map_arena(fd: int, size: int) -> memoryview:
-    """A peer's arena, to be read only. Raises ProtocolError where it is none: it must be sealed, and of its size."""
+    """A peer's arena, to be read only. Raises ProtocolError for a file that is no arena: it must be sealed, and of its size."""
     try:
         seals = fcntl.fcntl(fd, fcntl.F_GET_SEALS)
         if seals & _FIXED != _FIXED or not 0 < size <= os.fstat(fd).st_size:

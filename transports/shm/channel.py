@@ -141,7 +141,7 @@ class ShmChannel(BaseChannel):
         return EnclosedTensor(token, arena.number, offset)
 
     def _offset(self, token: Any) -> int | None:
-        """The offset in the arena at which a token lies; None where it does not lie there as the peer needs it."""
+        """The offset in the arena at which a token lies; None if it does not lie there as the peer needs it."""
         arena = self.endpoint.arena
         if arena is None or type(token) is not np.ndarray or not token.flags.c_contiguous or not token.nbytes:
             return None
@@ -200,7 +200,7 @@ class ShmChannel(BaseChannel):
         return True
 
     def _push(self) -> bool:
-        """Sends the packet whose turn it is. False where it must wait, or there is no one any more."""
+        """Sends the packet whose turn it is. False if it must wait, or if the peer is gone."""
         try:
             if self._arena_sent:
                 self._wire.sendmsg(self._unsent)

@@ -1,8 +1,8 @@
 """The shared-memory transport: a unix socket for records, and arenas that both sides see for tensors.
 
 A tensor that was allocated in the arena is sent as a handle, whatever its size; others are copied in, or go over the
-socket where the arena is full. The end of the socket is the death of the peer. Its name is an abstract one, which needs no
-file, ends with its process, and is unknown in other network name spaces.
+socket where the arena is full. The end of the socket is the death of the peer. Its name is abstract: it needs no file, ends
+with its process, and is unknown in other network name spaces.
 """
 
 from __future__ import annotations

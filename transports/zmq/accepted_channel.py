@@ -59,7 +59,7 @@ class AcceptedChannel(ZmqChannel):
                 self.core.hand_key(*self._sealer.offer())
 
     def lost_lane(self, lane: int) -> None:
-        """The connection of a lane is gone. A sealed one that is not in use yet is the connecting side's affair."""
+        """The connection of a lane is gone. A sealed lane that is not in use yet is the connecting side's affair."""
         if lane != SEALED or self._is_sealed:
             who = self.peer.identity.task or "a peer"
             self._broke(PeerLost(f"The connection to {who} broke: its process has ended or hangs."))

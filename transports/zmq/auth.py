@@ -76,7 +76,7 @@ class ZapAuthenticator:
                 return
             try:
                 reply = self.answer(request)
-            except Exception as error:  # whatever a request holds, the next one is answered too
+            except Exception as error:  # whatever a request holds, the next request is answered too
                 self._loop.call_soon(_tell_fault, error)
                 reply = [_VERSION, request[1] if len(request) > 1 else b"", b"500", b"internal error", b"", b""]
             self._socket.send_multipart(reply)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .endpoint import ZmqEndpoint
 
 CONTROL, BULK, SEALED = 0, 1, 2
-ID_SIZE = 18  # a byte that is not 0, sixteen random ones, the lane
+ID_SIZE = 18  # a byte that is not 0, sixteen random bytes, the lane
 _CHUNKS_PER_TURN = 16
 COPIED = 64 * 1024
 _ENCRYPTED_CHUNK = 128 * 1024
@@ -43,8 +43,8 @@ class ZmqChannel(BaseChannel):
     """Whether chunks take the sealed lane; None while that is not known."""
 
     def _agree_on_seal(self, mine: Hello, peer: Hello, port: int) -> bool:
-        """Makes the ends of a sealed lane if both sides can have one, to the port of the listening one: whether that is so. Each
-        side offers one cipher, so both come to the same answer."""
+        """Makes the ends of a sealed lane, to the listening side's port, if both sides can have such a lane: whether they can.
+        Each side offers one cipher, so both come to the same answer."""
         common = [seal for seal in mine.seals if seal in peer.seals]
         if common and port:
             self._sealer, self._opener = Sealer(common[0]), Opener(common[0])
@@ -81,7 +81,7 @@ class ZmqChannel(BaseChannel):
         return parts
 
     def take_sealed(self, socket: Socket) -> int:
-        """Receives the rest of a chunk of the sealed lane. The result is its size; 0 where there was none."""
+        """Receives the rest of a chunk of the sealed lane. The result is its size; 0 for no chunk."""
         try:
             first = socket.recv(NOW, copy=False)
         except zmq.Again:
@@ -111,7 +111,7 @@ class ZmqChannel(BaseChannel):
         return size
 
     def take(self, socket: Socket) -> int:
-        """Receives the rest of a message whose turn it is. The result is its size; 0 where there was none."""
+        """Receives the rest of a message whose turn it is. The result is its size; 0 for no message."""
         try:
             first = socket.recv(NOW, copy=False)
         except zmq.Again:
@@ -147,7 +147,7 @@ class ZmqChannel(BaseChannel):
         return received
 
     def _broke(self, error: PeerLost) -> None:
-        """A connection of the channel is gone. The peer hears of it by another one, if that is still there."""
+        """A connection of the channel is gone. The peer hears of it by another connection, if that is still there."""
         self.core.last_word("a connection between the two broke")
         self._transmit()
         self.lost(error)
@@ -158,7 +158,7 @@ class ZmqChannel(BaseChannel):
         return self.endpoint.keys is not None or len(body) < COPIED
 
     def push(self, control: Callable[[bytes], None], bulk: Callable[[bytes, memoryview], None]) -> bool:
-        """Sends what is ready, a bounded number of chunks. True where there is more."""
+        """Sends what is ready, a bounded number of chunks. True if more is ready."""
         while (frame := self.core.outbox.next_control()) is not None:
             control(frame)
         if self._is_sealed is None:
@@ -172,6 +172,6 @@ class ZmqChannel(BaseChannel):
 
 
 def chunk_size(endpoint: ZmqEndpoint) -> int:
-    """The bytes of a chunk. Smaller ones where they are encrypted: one is, while the one before is sent and the one before that
-    decrypted."""
+    """The bytes of a chunk. Encrypted chunks are smaller: a chunk is encrypted while the chunk before is sent and the chunk
+    before that decrypted."""
     return CHUNK_LIMIT if endpoint.keys is None else _ENCRYPTED_CHUNK

@@ -14,7 +14,7 @@ import struct
 from dataclasses import dataclass
 
 MOST = 256
-"""The most connections that may be strangers at the same time; the oldest ones have to go then."""
+"""The most connections that may be strangers at the same time; the oldest strangers have to go then."""
 MOST_BYTES = 16 << 10
 """So much may one send before its greeting is there. A CURVE handshake takes 500 bytes, a greeting at most 8 KiB."""
 MOST_SECONDS = 10.0
@@ -121,7 +121,7 @@ class ConnectionLimiter:
                 pass  # the peer was faster
 
     def _opened(self, fd: int) -> socket.socket | None:
-        """The stranger's socket under a descriptor of our own; None where the former one is something else by now."""
+        """The stranger's socket under a descriptor of our own; None if the former descriptor is something else by now."""
         try:
             copy = os.dup(fd)
         except OSError:

@@ -1,8 +1,8 @@
 """The ZeroMQ transport: a ROUTER for each process that listens, and DEALERs to each peer, for control and for bulk.
 
-The sockets are plain ones, driven by the event loop's reader callbacks: three times the messages per second of
-`zmq.asyncio`, and no future that a cancellation could lose a message with. Windows bound what libzmq holds, so it has
-no high-water marks. Its heartbeats, on its own thread, and the sockets' monitors tell that a peer is gone.
+The sockets are plain sockets, driven by the event loop's reader callbacks: three times the messages per second of
+`zmq.asyncio`, and no future that a cancellation could lose a message with. Windows bound what libzmq holds, so it has no
+high-water marks. Its heartbeats, on its own thread, and the sockets' monitors tell that a peer is gone.
 """
 
 from __future__ import annotations
@@ -56,15 +56,14 @@ class ZmqEndpoint(BaseEndpoint):
 
     Args:
         me: who the process is.
-        listen: `tcp://host:port` to be reached at; port 0 takes a free one; None does not listen.
+        listen: `tcp://host:port` to be reached at; port 0 takes a free port; None does not listen.
         advertise: what peers are told to connect to, where that is another address.
         keys: this process's CURVE keys. Without keys only loopback addresses can be bound.
         allowed: the public keys of those who may connect; the own one may always.
         heartbeat_seconds: a peer that is silent for three times as long is lost.
-        seal: how large tensors travel where there are keys, and both sides have the extra `seal`: "encrypted" by AES-GCM;
-            "authenticated", so that all can read them and each change is noticed, for networks that are trusted; or by
-            "curve", as everything else does. Unless given, the environment's `ACTORFLOW_SEAL` says it, or else it is
-            "encrypted".
+        seal: how large tensors travel if keys are given, and both sides have the extra `seal`: "encrypted" by AES-GCM;
+            "authenticated", so that all can read them and each change is noticed, for networks that are trusted; or by "curve",
+            as everything else does. Unless given, the environment's `ACTORFLOW_SEAL` says it, or else it is "encrypted".
 
     Raises:
         ValueError: `seal` is none of these.

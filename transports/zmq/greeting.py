@@ -8,7 +8,7 @@ from anyio.abc import SocketStream
 SIZE = 64
 _SIGNATURE = b"\xff" + bytes(8) + b"\x7f"
 _MINE = _SIGNATURE + b"\x03\x00"
-"""No more: one who reads what he does not like ends the connection before he has said his part."""
+"""No more: a peer that reads what it does not like ends the connection before it has said its part."""
 _SECONDS = 2.0
 _PATIENCE = 0.6
 _LINE = b"\r\n\r\n"

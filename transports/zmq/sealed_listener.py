@@ -1,7 +1,7 @@
 """`SealedListener`: the ROUTER at which sealed bulk lanes arrive, at a port of its own and without CURVE.
 
 Anybody may connect to it. A connection counts once its first part opens with a key that its peer has handed over by the control
-lane, under the routing id of that channel; before that it may cost as little as one to the other port.
+lane, under the routing id of that channel. Before that it may cost as little as a connection to the other port.
 """
 
 from __future__ import annotations

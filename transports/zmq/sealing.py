@@ -1,7 +1,7 @@
 """`Sealer` and `Opener`: the two ends of a lane whose parts are sealed by AES-GCM, with keys that come over a CURVE connection.
 
 Each direction has keys of its own. A key seals parts in their order, each under the next number as its nonce, so a part that is
-altered, repeated, missing or out of place does not open. A key serves for a bounded number of parts and bytes; the next one is
+altered, repeated, missing or out of place does not open. A key serves for a bounded number of parts and bytes; the next key is
 handed over before, and the number of the key, its generation, is in front of each head. Nothing here waits or does I/O.
 """
 
@@ -109,7 +109,7 @@ class _Cipher:
 
 
 class Sealer:
-    """The sending end of one direction. It has no key that may be used until the peer has taken the first one.
+    """The sending end of one direction. It has no key that may be used until the peer has taken the first key.
 
     Args:
         cipher: `ENCRYPTED` or `AUTHENTICATED`.
@@ -125,7 +125,7 @@ class Sealer:
 
     @property
     def is_due(self) -> bool:
-        """Whether the key has served for so long that another one is to be offered."""
+        """Whether the key has served for so long that another key is to be offered."""
         current = self._current
         return (
             current is not None

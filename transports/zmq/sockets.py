@@ -27,7 +27,7 @@ def fd_of(socket: Socket) -> int:
 
 
 def readable(socket: Socket) -> bool:
-    """Whether a message waits. Sending and receiving may swallow the signal that one has come, so this is asked after."""
+    """Whether a message waits. Sending and receiving may swallow the signal that a message has come, so this is asked after."""
     return bool(_get(socket, _EVENTS) & _POLLIN)
 
 

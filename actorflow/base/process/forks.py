@@ -1,7 +1,7 @@
 """Objects of a process in a child that was forked from it.
 
 A child has the memory of its parent, and one of its threads: the others, and what event loops have under way, are not there. An
-object that needs them says so in the child at once, where it would wait without end, or begins afresh.
+object that needs them says so in the child at once, rather than wait without end, or begins afresh.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ def register(thing: Forkable) -> None:
 
 
 def new_lock() -> threading.Lock:
-    """A lock that no one holds in a forked child, although a thread of the parent did: one of a module, for what the child may
-    use."""
+    """A lock of a module, for what a forked child may use: it is free in the child, although a thread of the parent held it."""
     lock = threading.Lock()
     _locks.add(lock)
     return lock

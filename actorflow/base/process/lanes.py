@@ -34,7 +34,7 @@ wake it, so that Ctrl-C would not be seen before the call ends."""
 _PATIENCE = 0.5
 """Seconds that a thread waits for a call before it ends."""
 BUSY, IDLE = "actorflow call", "actorflow thread without a call"
-"""The names of threads that perform a call, and of those that wait for one."""
+"""The names of threads that perform a call, and of threads that wait for a call."""
 _GRACE = 1.0
 """Seconds that the end of the process waits for calls."""
 
@@ -117,8 +117,8 @@ _threads = _Threads()
 
 
 class Lane:
-    """The calls of one event loop, at most `width` at a time: later ones wait, and begin in their order. A call that a cancelled
-    caller has left behind counts until it ends."""
+    """The calls of one event loop, at most `width` at a time: later calls wait, and begin in their order. A call that a
+    cancelled caller has left behind counts until it ends."""
 
     def __init__(self, width: float) -> None:
         self._width = width
@@ -128,7 +128,7 @@ class Lane:
 
     async def run(self, work: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
         """Calls `work` on a thread, in a copy of the caller's context, and waits for it. If the caller is cancelled, a call that
-        has not begun never does, and one that has begun is left behind (see `goes_on`)."""
+        has not begun never does, and a call that has begun is left behind (see `goes_on`)."""
         call = _Call(self, work, arguments)
         if self._running < self._width:
             self._start(call)
@@ -181,7 +181,7 @@ class Lane:
 
 
 class _Call(Generic[T]):
-    """A call that waits for a thread, or has one."""
+    """A call that waits for a thread, or has a thread."""
 
     __slots__ = ("__weakref__", "_arguments", "_claims", "_context", "_lane", "_work", "future", "loop", "runs")
 
@@ -247,6 +247,6 @@ _left_behind: weakref.WeakKeyDictionary[Any, _Call[Any]] = weakref.WeakKeyDictio
 
 
 def goes_on() -> Callable[[], bool] | None:
-    """Tells whether a call on a thread still runs that the current task has left behind; None where it has left none."""
+    """Tells whether the call on a thread that the current task has left behind still runs; None if the task has left none."""
     call = _left_behind.pop(asyncio.current_task(), None)
     return None if call is None else lambda: call.runs

@@ -1,6 +1,6 @@
 """`Machine`: what a process takes from the machine it runs on: clocks, fresh names, threads, files.
 
-A simulation puts one of its own in the context of each simulated process. All others have the real one.
+A simulation puts a machine of its own in the context of each simulated process. All other processes have the real machine.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Machine(Protocol):
         """Seconds, by which those who share an event loop measure when to let others have their turn."""
 
     def random_bytes(self, size: int) -> bytes:
-        """Bytes that no one can guess, and no other process has."""
+        """Bytes that no other process has, nor can guess."""
 
 
 class RealMachine:
@@ -119,7 +119,7 @@ def current() -> Machine:
 
 
 def put(machine: Machine) -> Token[Machine]:
-    """Makes `machine` the current one in this context."""
+    """Makes `machine` the current machine in this context."""
     return _CURRENT.set(machine)
 
 
@@ -129,7 +129,7 @@ def wall_time() -> float:
 
 
 def fresh_incarnation() -> int:
-    """A number of 63 bits for a process, which no other one has; never 0."""
+    """A number of 63 bits for a process, which no other process has; never 0."""
     return int.from_bytes(current().random_bytes(8), "little") >> 1 | 1 << 62
 
 
@@ -152,7 +152,7 @@ def usable_cores() -> int:
 
 @functools.cache
 def _limit_of_group(root: str = "/sys/fs/cgroup") -> int | None:
-    """The cores that a control group of either version grants, rounded up; None where there is no limit."""
+    """The cores that a control group of either version grants, rounded up; None without a limit."""
     for quota_file, period_file in (("cpu.max", None), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
         try:
             words = _words(f"{root}/{quota_file}") + (_words(f"{root}/{period_file}") if period_file else [])
@@ -175,7 +175,7 @@ def host() -> str:
 
 
 def pid() -> int:
-    """The system's number of this process; 0 for a simulated one, of which the system knows nothing."""
+    """The system's number of this process; 0 for a simulated process, of which the system knows nothing."""
     return os.getpid() if current().is_real else 0
 
 
@@ -191,8 +191,8 @@ def resident_bytes(pid: int) -> int | None:
 
 
 async def on_thread(work: Callable[[*Arguments], T], *arguments: *Arguments, abandon_on_cancel: bool = False) -> T:
-    """Calls `work` on a thread and waits for it; where there are no threads, here. An event loop has at most 40 such calls at a
-    time.
+    """Calls `work` on a thread and waits for it; on a machine without threads, calls it here. An event loop has at most 40 such
+    calls at a time.
 
     Args:
         work: is called with the arguments.
@@ -237,8 +237,8 @@ _SHARE: ContextVar[float] = ContextVar("actorflow_share", default=1.0)
 
 @contextmanager
 def taking(share: float) -> Iterator[None]:
-    """A block whose work on threads takes this share of a processor's time, where it is done in pieces (`breather`): others of
-    this process, such as an event loop with requests, wait for a piece at most."""
+    """A block whose work on threads takes this share of a processor's time, if the work is done in pieces (`breather`). Others
+    of this process, such as an event loop with requests, wait for a piece at most."""
     token = _SHARE.set(share)
     try:
         yield
@@ -247,7 +247,7 @@ def taking(share: float) -> Iterator[None]:
 
 
 def takes_share() -> bool:
-    """Whether the caller's block is to take a share of a processor's time only (`taking`): its pieces of work should be short,
+    """Whether the caller's block is to take a share of a processor's time only (`taking`). Its pieces of work should be short,
     because others wait for each of them, and one thread should do them all."""
     return _SHARE.get() < 1 and current().is_real
 
@@ -256,8 +256,8 @@ _NO_HUGE_PAGES = 15  # MADV_NOHUGEPAGE of Linux
 
 
 def in_small_pages(address: int, size: int) -> None:
-    """Lets fresh memory come in small pages where the system would give large ones: it clears each of those at once, and looks
-    for room for it, and meanwhile the processor does nothing else for up to some milliseconds.
+    """Lets fresh memory come in small pages if the system would give large pages. The system clears each large page at once,
+    and looks for room for it, and meanwhile the processor does nothing else for up to some milliseconds.
 
     Args:
         address: the place of memory that nothing was written to yet.
@@ -293,8 +293,8 @@ def breather() -> Callable[[], None]:
 
 
 def in_background(work: Callable[[], T]) -> T:
-    """Calls `work` on a thread of its own and waits for it. If threads have priorities (on Linux), that one has a low
-    one: it takes what processors have left."""
+    """Calls `work` on a thread of its own and waits for it. If threads have priorities (on Linux), that thread has a low
+    priority: it takes what processors have left."""
     if not current().is_real:
         return work()
     with ThreadPoolExecutor(1, "actorflow background", initializer=_give_way) as thread:

@@ -66,11 +66,11 @@ def provide(function: Callable[[bytes], int]) -> None:
 
 @functools.cache
 def _library() -> Callable[[bytes], int] | None:
-    """The checksum of `google-crc32c`, where that is installed and compiled, or else the one that was provided."""
+    """The checksum of `google-crc32c`, if that is installed and compiled, or else the function that was provided."""
     own = _provided[0] if _provided else None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it warns where it is not compiled
+            warnings.simplefilter("ignore")  # it warns if it is not compiled
             import google_crc32c
     except ImportError:
         return own
@@ -94,9 +94,9 @@ def joined(first: int, second: int, size: int) -> int:
     """The CRC-32C of two strings, one behind the other.
 
     Args:
-        first: the checksum of the first one.
-        second: the checksum of the second one.
-        size: how many bytes the second one has.
+        first: the checksum of the first string.
+        second: the checksum of the second string.
+        size: how many bytes the second string has.
     """
     return _apply(_zeros_matrix(size), first) ^ second if size else first
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def split(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
-    """The fields of a record; none of an empty one.
+    """The fields of a record; an empty record has none.
 
     Line ends before a field are skipped. With `quotes`, a field may be in double quotes, which are doubled inside.
 

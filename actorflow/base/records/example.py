@@ -53,8 +53,8 @@ class Int64List(Message):
 class Feature(Message):
     """One list of one of three kinds, or none (`tf.train.Feature`).
 
-    Reading `bytes_list`, `float_list` or `int64_list` gives that list, if need be a fresh and empty one that becomes the
-    feature's as soon as it has a value. At most one argument may be given.
+    Reading `bytes_list`, `float_list` or `int64_list` gives that list. A fresh and empty list becomes the feature's as soon as
+    it has a value. At most one argument may be given.
 
     Example:
         >>> feature = af.train.Feature(float_list=af.train.FloatList(value=[0.5]))

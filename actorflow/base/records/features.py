@@ -38,7 +38,7 @@ def read_feature(data: bytes) -> tuple[DType, Any] | None:
             continue
         if wire_type != BYTES:
             raise BrokenMessageError(f"A feature's field {number} has wire type {wire_type}.")
-        if dtype is not kind:  # one of a `oneof`: the last kind counts
+        if dtype is not kind:  # a field of a `oneof`: the last kind counts
             kind, bodies = dtype, []
         bodies.append(value)
     if kind is None:

@@ -158,7 +158,7 @@ class TFRecordWriter:
 def tf_record_iterator(
     path: str | os.PathLike[str], options: TFRecordOptions | TFRecordCompressionType | str | None = None
 ) -> Iterator[bytes]:
-    """The records of a TFRecord file, one after another (`tf.python_io.tf_record_iterator`).
+    """The records of a TFRecord file, in order (`tf.python_io.tf_record_iterator`).
 
     Example:
         >>> with af.io.TFRecordWriter("data.tfrecord") as writer:

@@ -1,7 +1,7 @@
 """How files fall into records: whole, lines, fixed lengths, TFRecord.
 
-A `Format` is a pure function of some bytes and where they stand: it gives the records that are whole and says from where it
-wants to go on, and with how many bytes. It does not know the reader of the bytes, nor their source.
+A `Format` is a pure function of some bytes and their position: it gives the records that are whole and says at which position
+it wants to go on, and with how many bytes. It does not know the reader of the bytes, nor their source.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class FixedLength:
         object.__setattr__(self, "hop", self.hop_bytes or self.record_bytes)
 
     def misfit(self, size: int) -> str | None:
-        """The fault of a file of this size where its records are to be whole; None where there is none."""
+        """The fault of a file of this size if its records are to be whole; None without a fault."""
         body = size - self.header_bytes - self.footer_bytes
         if not self.whole or body >= 0 and body % self.record_bytes == 0:
             return None

@@ -38,7 +38,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def _filtered(rows: Any, channels: int) -> bytes:
-    """Each row by the filter that leaves the least sum of absolute differences; the first of equal ones."""
+    """Each row by the filter that leaves the least sum of absolute differences; the first of equal filters."""
     above = np.vstack([np.zeros_like(rows[:1]), rows[:-1]])
     left = np.zeros_like(rows)
     left[:, channels:] = rows[:, :-channels]

@@ -16,7 +16,7 @@ from actorflow.base.records.features import write_feature
 from actorflow.base.records.wire import BYTES, FIXED32, FIXED64, VARINT, BrokenMessageError
 
 _BY_CODE = {dtype.code: dtype for dtype in (*dtypes.ALL, *dtypes.NARROW)}
-# The fields that hold values one by one, by what an element is read as.
+# The fields that hold values as lists, by what an element is read as.
 _FLOATS, _DOUBLES, _STRINGS = {5: "<f4", 9: "<f4"}, {6: "<f8", 12: "<f8"}, 8
 _INTEGERS = {7, 10, 11, 16, 17}
 _HALVES = 13
@@ -40,7 +40,7 @@ def _number(field: int, value: int) -> bytes:
 
 
 def read_tensor(message: bytes, content: Any = b"") -> tuple[DType, Any]:
-    """The element type and the array of a message, whether its values are in one piece or one by one.
+    """The element type and the array of a message, whether its values are in one piece or in a list.
 
     Args:
         message: in the wire format.

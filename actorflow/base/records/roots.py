@@ -13,7 +13,7 @@ FileRoots: TypeAlias = "Sequence[str | os.PathLike[str]] | None"
 
 
 def check(path: str | bytes, roots: FileRoots) -> str:
-    """The real path of `path`, with links and `..` resolved, if it is one of `roots` or below one.
+    """The real path of `path`, with links and `..` resolved, if it is among `roots` or below a root.
 
     A path need not exist. Without roots, `path` itself.
 

@@ -1,6 +1,6 @@
 """`tensorflow.Summary` and `tensorflow.Event` messages: what TensorBoard shows, as bytes.
 
-Each function gives one value of a summary; values put one after another are a `Summary` message. The bytes are those that
+Each function gives one value of a summary; values joined in sequence are a `Summary` message. The bytes are those that
 TensorFlow 1's ops of the same kinds give.
 """
 
@@ -87,14 +87,14 @@ def histogram(tag: str, values: Any) -> bytes:
     # A value beyond all limits counts in the last bucket.
     places = np.minimum(np.searchsorted(limits, flat, side="right"), len(limits) - 1)
     counts = np.bincount(places, minlength=len(limits)).astype(np.float64)
-    # A run of empty buckets is one, whose limit is its last.
+    # A run of empty buckets is a single bucket, whose limit is its last.
     kept = (counts > 0) | np.append(counts[1:] > 0, True)
     body = b"".join(
         [
             _double(1, flat.min() if flat.size else _LARGEST),
             _double(2, flat.max() if flat.size else -_LARGEST),
             _double(3, flat.size),
-            # One by one from the front, as TensorFlow adds: np.sum adds in another order and gives other bits.
+            # From the front, value by value, as TensorFlow adds: np.sum adds in another order and gives other bits.
             _double(4, np.add.accumulate(flat)[-1] if flat.size else 0.0),
             _double(5, np.add.accumulate(flat * flat)[-1] if flat.size else 0.0),
             write_doubles(6, limits[kept]),
@@ -115,7 +115,7 @@ def _limits() -> Any:
 
 
 def _double(number: int, value: float) -> bytes:
-    """A float64 field; messages leave out the zero, but not the negative one."""
+    """A float64 field; messages leave out the zero, but not the negative zero."""
     return write_double(number, value) if value or np.signbit(value) else b""
 
 
@@ -191,7 +191,7 @@ def tensor(tag: str, message: bytes, metadata: bytes | None = None, node_name: s
     """A tensor (`TensorSummaryV2`).
 
     Args:
-        tag: the value's tag; "" where it has none (`TensorSummary`).
+        tag: the value's tag; "" for a value without a tag (`TensorSummary`).
         message: a `TensorProto`.
         metadata: a `SummaryMetadata`: which of TensorBoard's pages shows it.
         node_name: the node that made it.
@@ -204,7 +204,7 @@ def merge(summaries: Iterable[bytes]) -> bytes:
     """Several summaries as one (`MergeSummary`).
 
     Raises:
-        InvalidArgumentError: a tag is there twice, or one is no summary.
+        InvalidArgumentError: a tag is there twice, or an element is no summary.
     """
     parts, seen = list(summaries), set()
     for part in parts:
@@ -216,7 +216,7 @@ def merge(summaries: Iterable[bytes]) -> bytes:
 
 
 def tags(summary: bytes) -> list[str]:
-    """The tags of a summary's values that have one. Raises InvalidArgumentError where the bytes are no summary."""
+    """The tags of a summary's values that have a tag. Raises InvalidArgumentError if the bytes are no summary."""
     names = []
     try:
         for _, value in typed(summary, {1: BYTES}):

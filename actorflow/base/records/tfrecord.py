@@ -30,7 +30,7 @@ def frame(record: bytes) -> bytes:
 
 
 def join(records: Sequence[bytes]) -> bytes:
-    """Several records as they stand in a file, one after another."""
+    """Several records as they stand in a file, in order."""
     if len(records) < 32:  # below, setting up lanes for their checksums takes longer
         return b"".join([frame(record) for record in records])
     lengths = [_LENGTH.pack(len(record)) for record in records]
@@ -81,8 +81,8 @@ def provide(function: Cut) -> None:
 
 
 def cut(data: bytes) -> tuple[list[bytes], list[int], int, int]:
-    """The whole records that `data` starts with, where each starts, where the last one ends, and what is wrong with the one
-    there: 0 nothing, 1 the checksum of its length, 2 that of its data."""
+    """The whole records that `data` starts with, where each starts, where the last record ends, and the fault of the record
+    there. The fault is 0 for none, 1 for the checksum of its length, 2 for that of its data."""
     starts: list[int] = []
     records: list[bytes] = []
     position = 0

@@ -47,7 +47,7 @@ def check_unpacked(size: int, where: str) -> None:
 
 
 class Unpacker:
-    """The unpacked form of a stream of one or more members; `packing` is "ZLIB" or "GZIP".
+    """The unpacked form of a stream of at least one member; `packing` is "ZLIB" or "GZIP".
 
     Packed bytes are fed as they come, and unpacked as they are wanted: a few may unpack to a thousand times as many.
     """
@@ -63,7 +63,7 @@ class Unpacker:
         """The fault of the stream, once that is seen; no more is unpacked then."""
 
     def copy(self) -> Unpacker:
-        """One that goes on from here by itself."""
+        """A copy that goes on from here by itself."""
         twin = object.__new__(Unpacker)
         twin.__dict__.update(self.__dict__, _member=self._member.copy())
         return twin
@@ -74,7 +74,7 @@ class Unpacker:
         return self.damage is not None or self._is_whole and self._at == len(self._packed)
 
     def feed(self, packed: bytes) -> None:
-        """Gives the next packed bytes. Empty ones tell the end of the stream, which may be too early."""
+        """Gives the next packed bytes. Empty bytes tell the end of the stream, which may be too early."""
         self._packed, self._at = self._packed[self._at :] + packed, 0
         self._is_whole = not packed
 
@@ -82,7 +82,7 @@ class Unpacker:
         """The next unpacked bytes, `want` or some more, or all that there are.
 
         Args:
-            read: gives the next packed bytes, up to a number of them; empty ones at the end.
+            read: gives the next packed bytes, up to a number of them; empty bytes at the end.
             want: how many are wanted.
         """
         parts: list[bytes] = []
@@ -94,7 +94,7 @@ class Unpacker:
         return b"".join(parts)
 
     def take(self, most: int) -> bytes:
-        """The next unpacked bytes: no more, or not many more, than `most`, and all that there are where they are fewer."""
+        """The next unpacked bytes: no more, or not many more, than `most`, and all that there are if fewer are left."""
         parts: list[bytes] = []
         while most > 0 and self._at < len(self._packed) and self.damage is None:
             if self._member.eof:
@@ -111,7 +111,7 @@ class Unpacker:
         return b"".join(parts)
 
     def _decompress(self, packed: bytes) -> bytes:
-        """On damage halves the bytes until the wrong one is found, because zlib keeps what it has unpacked before."""
+        """On damage halves the bytes until the wrong byte is found, because zlib keeps what it has unpacked before."""
         before = self._member.copy()
         try:
             return self._member.decompress(packed)  # type: ignore[no-any-return]

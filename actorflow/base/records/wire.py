@@ -51,7 +51,7 @@ def fields(data: bytes | memoryview) -> Iterator[tuple[int, int, Any]]:
 
 def typed(data: bytes | memoryview, kinds: Mapping[int, int]) -> Iterator[tuple[int, Any]]:
     """(number, value) of each field that has one of these numbers, with its wire type. Others are passed over, as by all readers
-    of Protocol Buffers: a field of another wire type belongs to no one.
+    of Protocol Buffers: a field of another wire type is no field of the message.
 
     Args:
         data: the message.
@@ -101,7 +101,7 @@ def varints(data: bytes | memoryview) -> Any:
 
 
 def write_varint(value: int) -> bytes:
-    """A number (a negative one in two's complement of 64 bits) as a varint."""
+    """A number (a negative number in two's complement of 64 bits) as a varint."""
     value &= 0xFFFFFFFFFFFFFFFF
     out = bytearray()
     while value >= 0x80:

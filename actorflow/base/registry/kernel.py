@@ -7,7 +7,7 @@ by keyword, those of the op's attributes that it names. It may also name
 - `ctx`: the `KernelContext` of its node: resources, the device, what it keeps between runs;
 - `step`: the `StepHandle` of the run: its rendezvous and its cancellation;
 - `iteration_tag`: bytes that tell apart the iterations of loops in which the node runs; its default is for nodes in none;
-- `done`: what it calls with `(result, None)` or `(None, error)`, once and on the event loop, instead of returning: as an
+- `done`: what it calls with `(result, None)` or `(None, error)`, once and on the event loop, instead of returning. Like an
   `async def` kernel it waits without a thread, and without a task too (paper section 5.3, "a continuation").
 
 It returns an array (or a numpy scalar where the rank is 0), a tuple of them for several outputs, or None for none. It
@@ -35,7 +35,7 @@ Question = Callable[[Mapping[str, Any], Sequence[Any]], bool]
 """Asked of a node's attributes and the static shapes of its inputs."""
 Prepare = Callable[[Mapping[str, Any], Sequence[Any], Sequence[Any]], Callable[..., Any] | None]
 """Makes a kernel for one node, of its attributes, the static shapes of its inputs, and those inputs that are constants (None in
-the place of each other one). None where that does not pay."""
+the place of each other input). None where that does not pay."""
 
 
 def _yes(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
@@ -96,10 +96,10 @@ def kernel(
 ) -> Callable[[F], F]:
     """Registers the decorated function as the kernel of each of `ops`.
 
-    A kernel for a named device type goes before one for every device, and one for named types before one for every
-    type. One with a keyword `out` may get memory for its result there, or for the first of several, and then fills it; `out`
-    is None where the kernel has to make the memory itself. The result is what it returns, which may have the elements of that
-    memory in another order.
+    A kernel for a named device type goes before a kernel for every device, and a kernel for named types before a kernel for
+    every type. A kernel with a keyword `out` may get memory for its result there, or for the first of several, and then fills
+    it; `out` is None if the kernel has to make the memory itself. The result is what it returns, which may have the elements of
+    that memory in another order.
 
     Example:
         >>> @af.op("ExampleThirds", shape=lambda c: c.shapes[0], gradient=None)
@@ -122,7 +122,7 @@ def kernel(
         threaded: whether an asynchronous kernel is at work, on a thread of its own, except within `step.waits()`. Its
             step then counts among those that run, not among those that wait.
         library: the name of the library that it uses (`actorflow.base.registry.library`). Such a kernel stands beside the
-            others, and has the keywords of the one that it replaces.
+            others, and has the keywords of the kernel that it replaces.
         can: `can(attrs, shapes)` says whether the library's kernel computes this; it always does unless given.
         pays: `pays(attrs, shapes)` says whether the library's kernel is worth its costs; it always is unless given.
         prepare: `prepare(attrs, shapes, constants)` makes the kernel of a node of which some inputs are constants, or gives None.
@@ -239,7 +239,7 @@ def own_memory(device: str, *, without: Iterable[DType] = ()) -> None:
 
 
 def _takes_part(entry: KernelDef, device: str, dtypes: Sequence[DType]) -> bool:
-    """Whether a kernel for every device is one for this type too."""
+    """Whether a kernel for every device is a kernel for this type too."""
     without = _OWN_MEMORY.get(device) if entry.device == ANY_DEVICE else None
     if without is None or not entry.function.__module__.startswith("actorflow."):
         return True
@@ -249,14 +249,14 @@ def _takes_part(entry: KernelDef, device: str, dtypes: Sequence[DType]) -> bool:
 @functools.cache
 def traits(op: str, device: str) -> Gpu:
     """The rights of a type of device with memory of its own on the kernel of an op: the trait of its own kernel, or that of the
-    one for every device."""
+    kernel for every device."""
     entries = [entry for entry in _KERNELS.get(op, ()) if entry.device in (device, ANY_DEVICE)]
     return next((entry.gpu for entry in entries if entry.gpu is not None), LAUNCHED)
 
 
 def devices_of(op: str, dtypes: Sequence[DType] = ()) -> tuple[str, ...]:
     """The device types for which `op` has a kernel that takes these element types; `*` stands for each device, and a type
-    with a `-` before it for one that is not among them. `includes` reads it."""
+    with a `-` before it for a type that is not among them. `includes` reads it."""
     accepting = [entry for entry in _KERNELS.get(op, ()) if entry.accepts(dtypes)]
     shared = [entry for entry in accepting if entry.device == ANY_DEVICE]
     refusing = [d for d in _OWN_MEMORY if shared and not any(_takes_part(entry, d, dtypes) for entry in shared)]
@@ -310,7 +310,7 @@ def verify() -> None:
 
 
 def _verify_library(entry: KernelDef) -> None:
-    """A kernel from a library is called as the one in whose place it stands."""
+    """A kernel from a library is called as the kernel in whose place it stands."""
     for base in _KERNELS.get(entry.op, ()):
         if base.device in (entry.device, ANY_DEVICE) and (
             base.dtypes is None or (entry.dtypes or base.dtypes) <= base.dtypes

@@ -3,14 +3,14 @@
 An op has a kernel that takes all that the op takes, and may have others on the same device type that call a library, with
 two questions about the attributes and the static shapes of the inputs: `can` the library do it, and does it `pay`.
 If shapes are known as a plan or a region's code is made, the choice is made there. Otherwise each call looks the choice
-for its shapes up. If several can and pay, the one that was declared last is taken: a module that leaves to another
-library what it does not take imports that one first.
+for its shapes up. If several can and pay, the library that was declared last is taken: a module that leaves to another library
+what it does not take imports that library first.
 
 A kernel of a library may be prepared for the constants among a node's inputs, such as the weights of a frozen model
-(`KernelDef.prepare`): those are brought into the library's own form once, as the plan is made.
+(`KernelDef.prepare`). Those are brought into the library's own form once, as the plan is made.
 
 The environment variable ACTORFLOW_KERNELS changes the rule for plans that are made from then on: `numpy` uses no library,
-the name of a library uses that one wherever it can.
+the name of a library uses that library wherever it can.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def best(
     without: AbstractSet[str] = frozenset(),
     constants: Sequence[Any] = (),
 ) -> KernelDef:
-    """The kernel for inputs of these static shapes: `base`, or one from a library. With open shapes, one that chooses in
-    each call. Those `without` are left out. `constants` are the values of inputs that never change, None for each other one.
+    """The kernel for inputs of these static shapes: `base`, or a kernel from a library. With open shapes, a kernel that chooses
+    in each call. Those `without` are left out. `constants` has the values of inputs that never change, None for others.
 
     Raises:
         InvalidArgumentError: ACTORFLOW_KERNELS names no library.
@@ -117,7 +117,7 @@ def _by_call(
 
 
 def _called(entry: KernelDef, keywords: Mapping[str, Any]) -> Callable[..., Any]:
-    """The function of a kernel, for calls with the attributes as keywords, which one that was prepared does not take."""
+    """The function of a kernel, for calls with the attributes as keywords, which a prepared kernel does not take."""
     function = entry.function
     if entry.prepare is None or entry.attrs or not any(name != "out" for name in keywords):
         return function

@@ -24,7 +24,7 @@ InputKind: TypeAlias = Literal["tensor", "list", "ref"]
 
 
 class Inference:
-    """The view that the rules of an op have: the types, static shapes and (where they are constant) values of its inputs.
+    """The view that the rules of an op have: the types, static shapes and (if constant) values of its inputs.
 
     Inputs are numbered flat: a list input takes one number for each of its tensors.
     """
@@ -67,7 +67,7 @@ class Inference:
 ShapeRule: TypeAlias = Callable[[Inference], "Shape | list[Shape]"]
 DtypeRule: TypeAlias = Callable[[Inference], tuple[DType, ...]]
 WorkRule: TypeAlias = Callable[[Inference], float]
-# One entry an input: the gradient tensor, or None where there is none.
+# One entry an input: the gradient tensor, or None without a gradient.
 GradientRule: TypeAlias = "Callable[..., Any]"
 
 
@@ -87,7 +87,7 @@ class InputDef:
 
 @dataclass(frozen=True, slots=True)
 class AttrDef:
-    """One declared attribute; `kind` is the spelling of its annotation, `default` is REQUIRED where it has none."""
+    """One declared attribute; `kind` is the spelling of its annotation, `default` is REQUIRED if it has none."""
 
     name: str
     kind: str
@@ -116,8 +116,8 @@ class OpDef:
     emits_dead: may give a dead token although it is alive itself: Switch, Recv.
     writes: writes the variable that is its first input.
     role: what it is to the runtime and to passes, where these treat it apart.
-    work: arithmetic operations per output element, or a rule that gives the total. None is unknown: passes count one, but the
-        first run, which is measured, is not on the event loop.
+    work: arithmetic operations per output element, or a rule that gives the total. None is unknown: passes count one operation,
+        but the first run, which is measured, is not on the event loop.
     output_count: how many outputs each node has; None where the node's inputs or attributes say it.
     """
 
@@ -165,7 +165,7 @@ class OpDef:
         return any(i.kind == "ref" for i in self.inputs)
 
     def check_inputs(self, dtypes: Sequence[DType]) -> None:
-        """Raises TypeError where the inputs of a node can't have these types, or where there are too few or too many."""
+        """Raises TypeError if the inputs of a node can't have these types, or for too few or too many inputs."""
         lists = [spec for spec in self.inputs if spec.kind == "list"]
         spare = len(dtypes) - len(self.inputs) + len(lists)
         if spare < 0 or not lists and spare:
@@ -228,7 +228,7 @@ def register(definition: OpDef) -> None:
 
 
 def lookup(op_type: str) -> OpDef:
-    """The declaration of `op_type`. Raises UnknownNameError (a KeyError) with the way out where there is none."""
+    """The declaration of `op_type`. Raises UnknownNameError (a KeyError), which names the way out, for an unknown type."""
     definition = _OPS.get(op_type)
     if definition is None:
         from actorflow.base.registry.plugins import import_ops

@@ -5,8 +5,8 @@ A third party's package adds its own with the same lines in its `pyproject.toml`
     [project.entry-points."actorflow.kernels"]
     mine = "my_package.kernels"
 
-actorflow's own parts are found in the same way, and without the metadata of the package as well: in a program that was frozen,
-from a zip, in a checkout that is only on the path.
+actorflow's own parts are found in the same way, and without the metadata of the package as well. So a program that was frozen,
+a zip, and a checkout that is only on the path have these parts.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def packages(group: str, name: str) -> str:
 
 
 def who_may_bring(group: str, what: str, name: str, known: Sequence[str]) -> str:
-    """Advice to a user who asked for `name`, which is none of the `known` names of `actorflow.<group>`: the one that may be
-    meant, the package that may bring it, and those that bring others."""
+    """Advice to a user who asked for `name`, which is none of the `known` names of `actorflow.<group>`: the name that may be
+    meant, the package that may bring it, and the packages that bring others."""
     near = difflib.get_close_matches(name, known, 1)
     others = {package_of(entry) for entry in entries(group) if not is_own(entry)}
     return (

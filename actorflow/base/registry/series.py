@@ -36,7 +36,7 @@ class Step(Protocol):
     def join(
         self, steps: Sequence[Step], places: Sequence[Sequence[Place]], given: int, sizes: Sequence[int]
     ) -> Callable[..., None] | None:
-        """The function that does steps, of which this is the first, one after the other; None where they can't be joined.
+        """The function that does steps in order, of which this is the first; None if they can't be joined.
 
         Args:
             steps: all steps, in order.
@@ -55,7 +55,7 @@ def offer(kernel: Callable[..., Any], step: Step) -> None:
 
 
 def step_of(kernel: Callable[..., Any]) -> Step | None:
-    """The step of a kernel, if it has one."""
+    """The step of a kernel; None for a kernel without a step."""
     try:
         return _steps.get(kernel)
     except TypeError:  # it can't be in a table

@@ -1,8 +1,8 @@
 """Traits that stand at a kernel: `Gpu`, the rights of a device with memory of its own, and `Loop`, the kernel element by element.
 
-A kernel for every device is one for such a device too if it computes with `xp` alone, by functions that numpy and CuPy share, and
-never looks at a value that the device is to compute. Its trait says that it does. A kernel without a trait is the CPU's, and soft
-placement puts its nodes there.
+A kernel for every device serves such a device too, on two conditions. It computes with `xp` alone, by functions that numpy and
+CuPy share, and it never looks at a value that the device is to compute. Its trait says that it does. A kernel without a trait
+is the CPU's, and soft placement puts its nodes there.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from actorflow.base.dtypes import DType
 class Gpu:
     """The demands of a kernel on a device with memory of its own, and its permissions.
 
-    `host` are the positions of inputs that the kernel looks at before it launches anything, such as the shape that a tensor gets;
-    they are taken from host memory, and negative ones count from the last input. `anywhere` says that the kernel hands its inputs
-    on, or looks at their shapes, and takes them wherever they are. `follows` says that the host computes it where all inputs are
-    small and in host memory, as shapes and rates are. `recorded` says that it launches the same for inputs of the same types and
-    shapes, looks at nothing else, and makes no array of values of the host, so that its launches may be recorded and replayed.
-    `apart` says that it has one output at most and calls a library that can't be recorded; its launches may be repeated.
+    `host` are the positions of inputs that the kernel looks at before it launches anything, such as the shape that a tensor
+    gets. These inputs are taken from host memory, and negative positions count from the last input. `anywhere` says that the
+    kernel hands its inputs on, or looks at their shapes, and takes them wherever they are. `follows` says that the host
+    computes it where all inputs are small and in host memory, as shapes and rates are. `recorded` says that its launches may be
+    recorded and replayed. Such a kernel launches the same for inputs of the same types and shapes, looks at nothing else, and
+    makes no array of values of the host. `apart` says that it has one output at most and calls a library that can't be
+    recorded; its launches may be repeated.
     """
 
     host: tuple[int, ...] = ()
@@ -61,7 +62,7 @@ class Loop:
             `actorflow.engine.runtime.codegen.jit_recipe.Value` of an input, and the result is one of the output, or None where
             these attributes or types have no loop.
         types: the element types of the first input that it takes.
-        calls: the functions that it calls, such as "exp". A compiler without one of them leaves the op to its kernel.
+        calls: the functions that it calls, such as "exp". A compiler without all of these leaves the op to its kernel.
         broadcasts: whether inputs are broadcast. If not, all that are no scalars have the output's shape.
     """
 

@@ -88,8 +88,8 @@ _T = ("shape", "data", "inputs", "input")
 
 
 def type_attr(op: OpDef, name: str, inputs: Sequence[DType], outputs: Sequence[DType]) -> Any:
-    """The value of the attribute `name` of a node with inputs and outputs of these types: a type, a tuple of types for a list
-    of inputs of several types, or for `N` the number of tensors in a list. None where there is no such attribute."""
+    """The value of the attribute `name` of a node with inputs and outputs of these types; None without such an attribute. The
+    value is a type, a tuple of types for a list of inputs of several types, or for `N` the number of tensors in a list."""
     if name == "N":
         lists = [spec for spec in op.inputs if spec.kind == "list"]
         return len(inputs) - len(op.inputs) + 1 if len(lists) == 1 else None
@@ -106,7 +106,7 @@ def type_attr(op: OpDef, name: str, inputs: Sequence[DType], outputs: Sequence[D
 
 
 def _type_of(op: OpDef, name: str, inputs: Sequence[DType]) -> Any:
-    """The type of an input; all types of one that is a list of several types."""
+    """The type of an input; all types of an input that is a list of several types."""
     at = 0
     for spec in op.inputs:
         if spec.name == name:

@@ -55,7 +55,7 @@ def configure(level: str = "info") -> None:
     A process whose log is configured already stays as it is.
 
     Args:
-        level: the least that is shown, one of `LEVELS`.
+        level: the lowest level that is shown, from `LEVELS`.
     """
     import logging
 

@@ -1,7 +1,7 @@
 """HTML for notebooks: `card`, `table`, `fold` and `picture`, of which the `_repr_html_` of graphs, sessions and traces are made.
 
 It is HTML and CSS alone, because notebooks that are not trusted run no scripts. All text is escaped. Colours are those of
-the page around it, so it fits light and dark ones. Long tables are cut, so a card stays below some 50 kB.
+the page around it, so it fits light and dark pages. Long tables are cut, so a card stays below some 50 kB.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def card(title: str, facts: Mapping[str, object], *parts: str) -> str:
     Args:
         title: the title.
         facts: values by what they are.
-        parts: what stands below, from `table`, `fold` or `picture`; empty ones are left out.
+        parts: what stands below, from `table`, `fold` or `picture`; empty parts are left out.
     """
     shown = " &nbsp;·&nbsp; ".join(f"{escape(name)} <b>{escape(str(value))}</b>" for name, value in facts.items())
     head = f"<div><b>{escape(title)}</b></div><div>{shown}</div>"
@@ -122,7 +122,7 @@ def bar(parts: Sequence[tuple[float, float, str]], colour: str) -> str:
     """A line of time with blocks on it.
 
     Args:
-        parts: for each block where it begins and ends, from 0 to 1, and its words.
+        parts: for each block its begin and its end, from 0 to 1, and its words.
         colour: its colour, as CSS has it.
     """
     blocks = "".join(

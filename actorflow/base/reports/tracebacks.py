@@ -1,9 +1,9 @@
 """Which frames of an error its reader sees: those of the program, where the mistake is, and none of actorflow's.
 
 An error that actorflow raises on purpose says in its message what failed, where, and what to do. The frames between the user's
-line and the `raise` add nothing to that, so they are left out: at the methods of sessions and the calls of ops (`leave_out`),
-and, with those of asyncio and anyio, where Python prints an error that no one caught (`install`). An error that is not raised on
-purpose is a fault of actorflow's, or the program's own, and keeps all its frames.
+line and the `raise` add nothing to that, so they are left out at the methods of sessions and the calls of ops (`leave_out`).
+They are also left out, with those of asyncio and anyio, where Python prints an uncaught error (`install`). An error that is not
+raised on purpose is a fault of actorflow's, or the program's own, and keeps all its frames.
 
 The variable ACTORFLOW_TRACEBACK of the environment says `full` for all frames of all errors; it is read when an error passes.
 """
@@ -116,7 +116,7 @@ def _thread_hook(previous: Callable[..., Any]) -> Callable[..., None]:
 
 
 def arrange(error: BaseException) -> bool:
-    """Makes an error of actorflow's, or a group with one inside, ready to be printed. Says whether it is one."""
+    """Makes an error of actorflow's, or a group that holds any, ready to be printed. Says whether `error` is either."""
     if isinstance(error, BaseExceptionGroup):
         ours = any([arrange(inner) for inner in error.exceptions])
     else:
@@ -141,7 +141,7 @@ def theirs(error: BaseException) -> TracebackType | None:
 
 
 def says_all(error: BaseException, before: BaseException) -> bool:
-    """Whether the error before another adds nothing: it has no line of the program, or one, which the message names."""
+    """Whether the error before another adds nothing: it has no line of the program, or only the line that the message names."""
     if full():
         return False
     trace = _without(before.__traceback__, _LIBRARIES)

@@ -121,7 +121,7 @@ class RemoteEngine(StepCounts):
         return self.remote.links.me.task
 
     def open(self) -> None:
-        """Raises FailedPreconditionError where it is closed."""
+        """Raises FailedPreconditionError after `close`."""
         self.remote.open()
 
     async def connected(self) -> Link:
@@ -129,7 +129,7 @@ class RemoteEngine(StepCounts):
         return await self.remote.connected()
 
     def asked(self, plan: RemotePlan) -> tuple[Signature, bool] | None:
-        """The signature of a plan, and whether it is coalesced; None where it is no plan in force."""
+        """The signature of a plan, and whether the plan is coalesced; None for a plan that is not in force."""
         return (plan.signature, plan.coalesce) if self.remote.is_current(plan) else None
 
     async def plan(self, signature: Signature, *, coalesce: bool = True, trial: bool = False) -> RemotePlan:
@@ -167,8 +167,8 @@ class RemoteEngine(StepCounts):
         trace: Trace | None,
         scope: anyio.CancelScope | None,
     ) -> list[Any]:
-        """`run`; the scope ends with its time. From when it has the request the master keeps the time and says what had not
-        finished; the scope then only notices where it can't."""
+        """`run`; the scope ends with its time. The master keeps the time once it has the request, and says what had not
+        finished; the scope notices only if the master can't."""
         if not self.admission.enter_nowait():
             await self.admission.enter()
         step = next(self._numbers)
@@ -238,7 +238,7 @@ class RemoteEngine(StepCounts):
         return self.remote.placements
 
     async def explain(self, name: str) -> str:
-        """Why a node is where it is."""
+        """Explains the place of a node."""
         await self.extend()
         return str(await self.remote.ask(lambda session: Explain(session, name)))
 

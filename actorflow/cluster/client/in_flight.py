@@ -27,7 +27,7 @@ _MOST_WANTED = 3
 @dataclass(slots=True, eq=False)
 class InFlightStep:
     """A step in flight, or a part of a partial run. It is for the `signature`, and began at `since`. A step waits for the `reply`
-    to its request, and a part ends with its `scope`. `refused` is the error that it ends with where it waits and too many do."""
+    to its request, and a part ends with its `scope`. `refused` is the error of a step that waits if too many steps do."""
 
     step: int
     signature: Signature
@@ -78,7 +78,7 @@ class InFlightSteps:
         return iter(self._flights)
 
     def begin(self, step: int, signature: Signature, scope: anyio.CancelScope | None = None) -> InFlightStep:
-        """A step that has a place is about to be asked for, or a part of one, which `scope` ends."""
+        """A step that has a place, or a part of a step, which `scope` ends, is about to be asked for."""
         loop = asyncio.get_running_loop()
         flight = InFlightStep(step, signature, loop, loop.time(), scope)
         self._flights[flight] = None
@@ -121,7 +121,7 @@ class InFlightSteps:
             self._asking = False
 
     def _note(self, waiting: set[int]) -> bool:
-        """Has those that wait give their places up, and those that wait no more take one. Whether there were such."""
+        """Gives up the places of steps that wait, and takes places for steps that wait no more. Whether there were any."""
         changed = False
         for entry in list(self._flights):
             if entry.waits == (entry.step in waiting):

@@ -31,8 +31,8 @@ def serves_here(address: str) -> bool:
 
 
 def allow_files(address: str, folder: str) -> None:
-    """Lets ops use a folder, if the server at `address` is one of this process; or the files whose paths begin with what stands
-    before a `*`. May be called from any thread."""
+    """Lets ops use a folder, or the files whose paths begin with the text before a `*`, if the server at `address` is
+    in this process. May be called from any thread."""
     server = _servers.get(address)
     if server is not None:
         server.allow_files(folder)

@@ -89,7 +89,7 @@ class RemoteSession:
         self.transport = transport
         self.closed = False
         self.link: Link | None = None
-        """The connection, the last one where it is lost."""
+        """The connection; after a loss the last connection."""
         self.number = 0
         """The session's, at the master."""
         self.plans = 0
@@ -110,7 +110,7 @@ class RemoteSession:
         self._generation = 0
 
     def open(self) -> None:
-        """Raises FailedPreconditionError where it is closed."""
+        """Raises FailedPreconditionError after `close`."""
         if self.closed:
             raise FailedPreconditionError(
                 "The session is closed.",

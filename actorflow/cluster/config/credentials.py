@@ -28,7 +28,7 @@ from actorflow.errors import AlreadyExistsError, InvalidArgumentError, NotFoundE
 
 VARIABLE = "ACTORFLOW_KEYS"
 DEFAULT = "~/.config/actorflow/keys.toml"
-"""The standard place of a key file; `XDG_CONFIG_HOME` stands for `~/.config` where it is set."""
+"""The standard place of a key file; `XDG_CONFIG_HOME`, if set, stands for `~/.config`."""
 _KEY = re.compile(r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}")  # the alphabet of Z85, 32 bytes
 _MOST_BYTES = 1 << 20
 _HEADER = "# Keys of actorflow. Whoever has the secret key is let in: keep this file to yourself.\n"
@@ -130,13 +130,13 @@ def resolve(
 
 
 def from_environment(environ: Mapping[str, str] | None = None) -> Credentials | None:
-    """The keys in the file that `ACTORFLOW_KEYS` names; None where it is not set. Raises what `read_keys` raises."""
+    """The keys in the file that `ACTORFLOW_KEYS` names; None if the variable is not set. Raises what `read_keys` raises."""
     path = (os.environ if environ is None else environ).get(VARIABLE)
     return read_keys(path) if path else None
 
 
 def default_path() -> Path:
-    """The file that `actorflow keys init` writes unless another one is given."""
+    """The file that `actorflow keys init` writes unless another file is given."""
     base = os.environ.get("XDG_CONFIG_HOME")
     return Path(base, "actorflow", "keys.toml") if base else Path(DEFAULT).expanduser()
 
@@ -186,7 +186,7 @@ def read_keys(path: str | os.PathLike[str]) -> Credentials:
 
 
 def read_allowed(path: str | os.PathLike[str]) -> frozenset[str]:
-    """The public keys of an allow-list: one in a line, with anything after it; lines that begin with `# ` are remarks.
+    """The public keys of an allow-list: one key in a line, with anything after the key; lines that begin with `# ` are remarks.
 
     Raises:
         NotFoundError: there is no such file.
@@ -211,7 +211,7 @@ _INIT = "`actorflow keys init PATH` makes a good one."
 
 
 def _read(path: str | os.PathLike[str], *, secret: bool) -> str:
-    """The text of a file whose mode and owner keep it safe: from readers where it is secret, from writers anyway."""
+    """The text of a file whose mode and owner keep it safe: a secret file from readers, any file from writers."""
     with _trouble("read", path):
         number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe would make us wait
         try:

@@ -5,7 +5,7 @@ The JSON is that of TensorFlow's `TF_CONFIG`:
 
     {"cluster": {"ps": ["ps0:7070"], "worker": ["w0:7070", "w1:7070"]}, "task": {"type": "worker", "index": 1}}
 
-A file may hold the inner dictionary of jobs alone, and other keys of the outer one are left alone.
+A file may hold the inner dictionary of jobs alone; other keys of the outer dictionary are left alone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class TaskEnvironment:
-    """A cluster and, where it is known, which of its tasks this process is."""
+    """A cluster and, if known, which of its tasks this process is."""
 
     cluster: ClusterSpec
     job: str | None = None
@@ -36,7 +36,7 @@ class TaskEnvironment:
 
     @property
     def task(self) -> str:
-        """The task's name. Raises InvalidArgumentError where it is not known, or not in the cluster."""
+        """The task's name. Raises InvalidArgumentError if the name is not known, or not in the cluster."""
         if self.job is None or self.index is None:
             raise InvalidArgumentError(
                 "No task of the cluster is given.",

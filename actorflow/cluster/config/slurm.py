@@ -1,7 +1,7 @@
 """The cluster that Slurm's environment describes: `srun actorflow worker --from-slurm --jobs ps=1,worker=3`.
 
 Slurm numbers the processes of a step from 0 and says how many run on which host. The first processes become the first
-job's tasks, and so on; on each host the ports rise from a first one.
+job's tasks, and so on; on each host the ports rise from a first port.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _JOB = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
 _TASK = re.compile(r"/job:([A-Za-z_][A-Za-z0-9_\-]*)(?:/replica:0)?/task:(\d{1,9})")
 SCHEME = "tcp"
-"""Of an address that does not say one."""
+"""Of an address without a scheme."""
 _EVERYWHERE = ("*", "0.0.0.0", "::")
 
 Tasks = Sequence[str] | Mapping[int, str]

@@ -69,7 +69,7 @@ class RayCluster:
 
     @property
     def target(self) -> Target:
-        """The first task of the job `worker`, or of the first job where there is none."""
+        """The first task of the job `worker`, or of the first job in a cluster without workers."""
         return self.target_of("/job:worker/task:0" if "/job:worker/task:0" in self.spec else self.spec.tasks[0])
 
 
@@ -138,7 +138,7 @@ async def start_on_ray(
 
 
 def own_host() -> str:
-    """The address by which other hosts reach this one: that of the interface that the default route takes."""
+    """The address by which other hosts reach this host: that of the interface that the default route takes."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))  # nothing is sent

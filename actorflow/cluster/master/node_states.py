@@ -53,7 +53,7 @@ class NodeStates:
         """Before `nodes` run there. State that a restore brings back is lost no more.
 
         Raises:
-            AbortedError: they need states that are lost, or save them. Once: the next run begins with fresh ones.
+            AbortedError: they need states that are lost, or save them. Once: the next run begins with fresh states.
         """
         kept = restored = saved = None
         for node in nodes:

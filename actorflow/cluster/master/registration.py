@@ -45,7 +45,7 @@ class RegisteredPartition:
     link: Link | None
 
     def take(self, feeds: Sequence[Any]) -> list[Any]:
-        """Its own ones of a step's feeds."""
+        """The feeds of a step that this share takes."""
         return [feeds[index] for index in self.share.feeds]
 
 
@@ -104,7 +104,7 @@ class Registrar:
         self._users = users
 
     async def register(self, plan: MasterPlan) -> None:
-        """Brings each task its share. Raises UnavailableError where one is not reached."""
+        """Brings each task its share. Raises UnavailableError if a task is not reached."""
         partitioned = plan.partitioned
         links: dict[str, Link | None] = {}
         for share in partitioned.shares:

@@ -116,7 +116,7 @@ class MasterSession:
         coalesce: bool,
         trial: bool = False,
     ) -> int:
-        """The number of the plan for a signature, which is made where there is none; with `trial` by the placement on trial."""
+        """The number of the plan for a signature, which is made at its first use; with `trial` by the placement on trial."""
         assert self._planner is not None
         async with self._lock:
             partitioned = await self._planner.plan(signature, coalesce=coalesce, ordered=True, trial=trial)
@@ -144,7 +144,7 @@ class MasterSession:
         return any(task_of(placed[name]) == task for name in keepers if name in placed)
 
     async def _ready(self, plan: MasterPlan) -> None:
-        """Registers the parts of a plan where they are not, or not any more."""
+        """Registers the parts of a plan that are not registered, or not any more."""
         if not plan.current:
             async with self._lock:
                 if not plan.current:
@@ -194,7 +194,7 @@ class MasterSession:
         self._planner.learn(learned, links)
 
     async def replan(self) -> None:
-        """Forgets the plans, so that new ones are made, and placed by what runs have shown. Steps that are under way, and those
+        """Forgets the plans; later plans are placed by the measurements of runs. Steps that are under way, and those
         that still ask for a former plan, go on with that."""
         assert self._planner is not None
         measurements = await self.observed()

@@ -43,7 +43,7 @@ class MasterSteps:
         me: the master's task.
         worker: that of this task.
         owner: the session that the steps belong to.
-        ready: registers the parts of a plan where they are not, or not any more.
+        ready: registers the parts of a plan that are not registered, or not any more.
     """
 
     def __init__(self, me: str, worker: Worker, owner: Owner, ready: Callable[[MasterPlan], Awaitable[None]]) -> None:

@@ -4,8 +4,8 @@ blocking_local.py    `blocking.LocalCluster`: a local cluster for code without `
 blocking_server.py   `blocking.Server`: a task of a cluster inside a program without `await`
 fork_server.py       the process that the tasks of a local cluster are forked from: `python -m
                      actorflow.cluster.processes.fork_server FD`
-launcher.py          `Launcher`: starts the processes of local clusters, on Linux by forking them from one that has imported
-                     everything
+launcher.py          `Launcher`: starts the processes of local clusters, on Linux by a fork of a process that has
+                     imported everything
 listening.py         where a task listens, and what stands in the way: a port in use, an address of another machine, too few
                      files; and ports that are kept for tasks
 local.py             `LocalCluster`: a cluster on this host, for a laptop, for tests, and for one large machine

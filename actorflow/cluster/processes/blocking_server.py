@@ -34,7 +34,7 @@ class Server:
 
     Args:
         cluster: all tasks; or a `tf.train.ServerDef`, which says which task this is too.
-        job_name, task_index: which task this is. Each may be left out where there is one job, or the job has one task.
+        job_name, task_index: which task this is. Each may be left out if there is one job, or the job has one task.
         protocol: "grpc" or "tcp", by which TensorFlow's programs mean what connects tasks here too.
         config: accepted for compatibility; a session has its own.
         start: False waits for `start()`.

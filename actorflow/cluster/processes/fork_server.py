@@ -34,7 +34,7 @@ def die_with(parent: int) -> None:
 
 
 def preload() -> Callable[[int], int]:
-    """Imports what a task needs; gives what runs one."""
+    """Imports what a task needs; gives what runs a task."""
     from actorflow.base.registry import plugins
     from actorflow.cluster.processes.task_main import run_child
     from actorflow.engine.transport import installed

@@ -1,6 +1,6 @@
-"""`Launcher`: starts the processes of local clusters, on Linux by forking them from one that has imported everything.
+"""`Launcher`: starts the processes of local clusters, on Linux by a fork of a process that has imported everything.
 
-A thread may keep one and give it to several clusters: then only the first start takes a second.
+A thread may keep a launcher and give it to several clusters: then only the first start takes a second.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Forked:
             self._launcher.look()
             self._status = self._launcher.ended.pop(self.pid, None)
             if self._status is None and self._launcher.gone and select.select([self._number], [], [], 0)[0]:
-                self._status = -int(signal.SIGKILL)  # no one is left to tell; that is what the system did
+                self._status = -int(signal.SIGKILL)  # no parent is left to tell; that is what the system did
         return self._status
 
     def send_signal(self, number: int) -> None:
@@ -64,7 +64,7 @@ class Forked:
     async def ended(self) -> int:
         """Waits for its end and gives its status."""
         while (status := self.poll()) is None:
-            number = os.dup(self._number)  # one for each that waits
+            number = os.dup(self._number)  # a number for each waiter
             try:
                 await anyio.wait_readable(number)
             finally:
@@ -74,7 +74,7 @@ class Forked:
         return status
 
     def kill(self) -> int:
-        """Kills it where it runs, and waits for its end."""
+        """Kills the process if it runs, and waits for its end."""
         self.send_signal(signal.SIGKILL)
         while (status := self.poll()) is None:
             self._launcher.look(_STATUS_SECONDS)
@@ -115,7 +115,7 @@ class Spawned:
         return status
 
     def kill(self) -> int:
-        """Kills it where it runs, and waits for its end."""
+        """Kills the process if it runs, and waits for its end."""
         if self._process.poll() is None:
             self._process.kill()
         return self._process.wait()
@@ -136,13 +136,13 @@ def _end(number: int) -> None:
 class Launcher:
     """Starts processes that are tasks. `environ` is added to their environment.
 
-    The first start brings a helper process up, which ends with `close`, or with this process. `fork=False` starts each task
-    by itself, as is done where there is no fork to rely on.
+    The first start brings a helper process up, which ends with `close`, or with this process. `fork=False` starts each
+    task by itself, as on a system without a reliable fork.
     """
 
     def __init__(self, environ: Mapping[str, str] | None = None, *, fork: bool = FORKS) -> None:
         self.ended: dict[int, int] = {}
-        """How processes ended that no one has asked about yet."""
+        """The exit statuses of processes that no caller has asked about yet."""
         self.gone = False
         self._environ = dict(environ or {})
         self._fork = fork
@@ -223,7 +223,7 @@ class Launcher:
         self.gone = True
 
     def bring_up(self) -> None:
-        """Starts the helper process where it does not run. `start` does so too; it is ready a second later."""
+        """Starts the helper process unless it runs. `start` does so too; it is ready a second later."""
         if not self._fork or (self._helper is not None and not self.gone):
             return
         require_python()

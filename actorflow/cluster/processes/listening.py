@@ -53,7 +53,7 @@ def listen_address(address: str, listen: str | None = None) -> str:
 
 
 def address_of_interface(name: str) -> str:
-    """The IPv4 address of a network interface. Raises InvalidArgumentError where there is none."""
+    """The IPv4 address of a network interface. Raises InvalidArgumentError if there is none."""
     names = [interface for _, interface in socket.if_nameindex()]
     if name in names and sys.platform == "linux":
         import fcntl
@@ -70,7 +70,7 @@ def address_of_interface(name: str) -> str:
 
 
 def check_listen(address: str) -> None:
-    """Raises an error that says why the port of `scheme://host:port` can't be bound; returns where it can.
+    """Raises an error that says why the port of `scheme://host:port` can't be bound; returns if it can.
 
     Raises:
         UnavailableError: the port is in use, by whom where that is known; or the host is no address of this machine.
@@ -162,8 +162,8 @@ def _parts(address: str) -> tuple[str, int]:
 
 
 class Reservation:
-    """A free port of `host`, which is ours before a task listens there and after it died. Raises UnavailableError where there is
-    none.
+    """A free port of `host`, which is ours before a task listens there and after it died. Raises UnavailableError if
+    there is none.
 
     A socket that is bound and does not listen keeps the system from giving its port away, and on Linux lets another socket of the
     same user listen there. So the addresses of a cluster are known before any of its processes run, and a task that is started

@@ -69,20 +69,20 @@ class LocalCluster:
 
     Args:
         jobs: how many tasks each job has.
-        transport: how the tasks reach each other: "auto" (ZeroMQ, and shared memory for tensors), "zmq", "shm", or another one
-            that is installed. "local", as any that joins the tasks of one process, has no processes and no sockets, and
-            runs all tasks on this event loop; such a cluster is entered and left by one task. With one that has no keys
-            all processes of this host can connect.
+        transport: how the tasks reach each other: "auto" (ZeroMQ, and shared memory for tensors), "zmq", "shm", or
+            another installed transport. "local", as any that joins the tasks of one process, has no processes and no
+            sockets, and runs all tasks on this event loop; such a cluster is entered and left by one task. With a
+            transport that has no keys all processes of this host can connect.
         devices: of each task, by kind, such as {"CPU": 2}.
         memory_budget: bytes that each device may take.
         arena_bytes: shared memory of each task.
         file_roots: the folders that ops may read and write.
-        log_dir: a folder for what the processes write, `ps-0.log` and so on; it is made. Without one, the last lines are
-            kept while the cluster runs.
+        log_dir: a folder for what the processes write, `ps-0.log` and so on; it is made. Without a folder, the last
+            lines are kept while the cluster runs.
         log_level: the least that the processes' logs show: "debug", "info", "warning", "error" or "critical".
         imports: modules that each process imports first: they register ops and kernels of your own.
         recording: how much each task remembers of its last steps; see `Recording`.
-        launcher: what starts the processes, where several clusters are to share one; it stays open.
+        launcher: what starts the processes, if several clusters are to share a launcher; it stays open.
         startup_seconds: how long the start may take; a minute and two seconds more for each task unless given.
 
     Raises:
@@ -235,7 +235,7 @@ class LocalCluster:
         await self._come_up(self._spec.tasks)
 
     async def _come_up(self, tasks: Sequence[str]) -> None:
-        """Starts processes and waits until all are up, or one is found not to come up."""
+        """Starts processes and waits until all are up, or a process is found not to come up."""
         failed: dict[str, str] = {}
         for task in tasks:
             self._processes[task] = LocalProcess(self._config[task], log_dir=self._log_dir)
@@ -314,7 +314,7 @@ class LocalCluster:
             await process.wait()
 
     async def restart(self, task: str, *, epoch: int | None = None) -> None:
-        """Starts a task again, at the same address and as another incarnation; ends it first where it runs.
+        """Starts a task again, at the same address and as another incarnation; a task that runs is ended first.
 
         Raises what `start` raises, and NotFoundError for a task that is not there.
 

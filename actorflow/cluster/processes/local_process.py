@@ -105,8 +105,8 @@ class LocalProcess:
                 self.incarnation = int(message["incarnation"])
 
     async def allow_files(self, folder: str) -> None:
-        """Lets its ops read and write files in one more folder. Nothing happens when it has ended; one that does not answer,
-        because it stands still, does it when it goes on."""
+        """Lets its ops read and write files in one more folder. Nothing happens after the end of the process; a process
+        that stands still does it when it goes on."""
         assert self._wire is not None
         with anyio.move_on_after(_ANSWER_SECONDS):
             try:
@@ -175,7 +175,7 @@ class LocalProcess:
 
 
 def _open_log(path: str | None) -> IO[bytes]:
-    """The file, or one that has no name and goes with its last user. Raises PermissionDeniedError."""
+    """The file, or a file that has no name and goes with its last user. Raises PermissionDeniedError."""
     try:
         return tempfile.TemporaryFile() if path is None else open(path, "a+b")
     except OSError as error:

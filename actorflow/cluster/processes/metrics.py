@@ -16,7 +16,7 @@ Samples: TypeAlias = "Iterable[tuple[Mapping[str, Any], float | int | None]]"
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A metric: `name` ends in the unit, if it has one; the samples of a counter get `_total`, those of an info `_info`."""
+    """A metric: `name` ends in the unit, if there is any; the samples of a counter get `_total`, those of an info `_info`."""
 
     name: str
     kind: Literal["counter", "gauge", "info"]
@@ -205,7 +205,7 @@ def render(tasks: Mapping[str, Mapping[str, Any]]) -> str:
     """The metrics of tasks, by name, as text.
 
     Args:
-        tasks: what each one says of itself (`Server.status`); one that is lost has the state `lost` alone.
+        tasks: what each task says of itself (`Server.status`); a lost task has the state `lost` alone.
     """
     lines = []
     for family in FAMILIES:

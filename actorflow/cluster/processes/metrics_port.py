@@ -1,8 +1,8 @@
 """`serve_metrics`: a port of a task at which Prometheus reads its metrics, without a web server.
 
 It answers `GET /metrics` and nothing else. There is no secret in metrics; the page of another site gets none all the same,
-neither by a request of its own nor by a name that it lets resolve to this machine. A connection that says nothing holds no
-one up: it goes for a new one.
+neither by a request of its own nor by a name that it lets resolve to this machine. A connection that says nothing makes room
+for a new connection.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ async def serve_metrics(
     Args:
         status: the state of the task (`Server.status`).
         host: the address to listen on.
-        port: the port; 0 takes a free one.
+        port: the port; 0 takes a free port.
         names: names under which other machines reach the task, beside `host` and all numbers of IP.
 
     Raises:

@@ -101,7 +101,7 @@ async def _obey(signals: _Signals, server: Server, scope: anyio.CancelScope) -> 
 
 
 class _Signals:
-    """SIGTERM and Ctrl-C: the first one is told on this event loop, a second one ends the process, whatever it does."""
+    """SIGTERM and Ctrl-C: the first signal is told on this event loop, a second signal ends the process, whatever it does."""
 
     def __init__(self) -> None:
         self.first = anyio.Event()
@@ -160,7 +160,7 @@ def import_module(name: str) -> None:
 
 
 class Parent:
-    """The process that started this one, at the other end of an inherited socket."""
+    """The process that started this process, at the other end of an inherited socket."""
 
     def __init__(self, wire: socket.socket) -> None:
         self._wire = wire

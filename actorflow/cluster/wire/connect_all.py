@@ -1,7 +1,7 @@
 """The links from a master to all tasks of its cluster: tasks start in any order, and whoever waits for them says for whom.
 
-A task that is absent may come yet, and is waited for. One that is there and refuses, or is not the one that it should be, never
-will be right: that is an error at once.
+A task that is absent may come yet, and is waited for. A task that is there and refuses, or is not the task that it
+should be, never will be right: that is an error at once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REPORT_SECONDS = 4.0
 _TRY_SECONDS = 5.0
 _RETRY_SECONDS = 0.5
 _OTHERS_SECONDS = 0.5
-"""So long the other tasks are waited for when one has refused, so that the error tells of all that are wrong."""
+"""After a refusal the other tasks are waited for so long, so that the error tells of all that are wrong."""
 _MOST_NAMED = 4
 
 Explanation = Callable[[OpError, str, str], Awaitable[OpError]]

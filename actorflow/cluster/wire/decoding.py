@@ -36,7 +36,7 @@ REQUESTS: dict[str, type[Request]] = {kind.method: kind for kind in Request.__su
 
 
 def decode(method: Any, values: Any) -> Request:
-    """The request that a peer has sent. Raises InvalidArgumentError where it is none."""
+    """The request that a peer has sent. Raises InvalidArgumentError for anything else."""
     kind = REQUESTS.get(method) if isinstance(method, str) else None
     if kind is None:
         raise InvalidArgumentError(f"There is no request {str(method)[:60]!r} in this version.")

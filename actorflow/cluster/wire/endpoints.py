@@ -1,4 +1,5 @@
-"""The endpoints of one process: one for control, and one for tensors on the same host where a transport has that reach."""
+"""The endpoints of one process: an endpoint for control, and another for tensors on the same host if a transport has
+that reach."""
 
 from __future__ import annotations
 
@@ -115,8 +116,8 @@ def open_endpoints(
 
 
 def chosen(transport: str) -> tuple[TransportFactory, TransportFactory | None]:
-    """The transport for control and the one for tensors beside it, if any. Raises what `installed.find` raises, and
-    FailedPreconditionError where nothing is installed that reaches other hosts."""
+    """The transport for control and the transport for tensors beside it, if any. Raises what `installed.find` raises,
+    and FailedPreconditionError where nothing is installed that reaches other hosts."""
     named = None if transport == installed.AUTO else installed.find(transport)
     if named is not None and named.reach is not Reach.HOST:
         return named, None

@@ -1,4 +1,4 @@
-"""Errors on the way from one task to another: the same class there, with all that it said and a word on where it was raised."""
+"""Errors on the way from one task to another: the same class there, with its whole text and a word on its origin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Link`: what one task opens to another: a channel, and on one host a second one, over which all goes once it is there.
+"""`Link`: what one task opens to another: a channel, and on one host a second channel, which then carries everything.
 
 The side that asks opens the link, so two tasks that ask each other have two. The listening side learns by a request which channel
 of the transport for tensors belongs to the link, and believes it where both have the same identity.
@@ -29,7 +29,7 @@ _LATE_SECONDS = 0.5
 VERSION = "1"
 _MOST_SPANS = 1024
 CONNECT_SECONDS = 4.5
-"""So long a session waits for tasks that are absent: one who sits before a wrong address is told of it within five seconds."""
+"""So long a session waits for absent tasks: somebody with a wrong address is told of it within five seconds."""
 START_SECONDS = 120.0
 """So long programs of tasks that start beside each other wait for those that are absent, in whatever order they start."""
 REPLY_SECONDS = 5.0
@@ -184,7 +184,7 @@ class Links:
         timeout: float = CONNECT_SECONDS,
         progress: Callable[[str], object] | None = None,
     ) -> Link:
-        """The link to `task`, opened now where there is none that is alive.
+        """The link to `task`, opened now unless a link is alive.
 
         Raises:
             errors.UnavailableError: it is not reached in time.
@@ -246,7 +246,7 @@ class Links:
         return link
 
     async def _attach(self, link: Link, timeout: float) -> None:
-        """Opens the channel for tensors beside the first one, where both ends have that transport and see each other."""
+        """Opens the channel for tensors beside the first channel, if both ends have that transport and see each other."""
         data = self.endpoints.data
         if data is None:
             return
@@ -371,7 +371,7 @@ class Links:
         return [sent, awaited]
 
     def from_task(self, task: str, incarnation: int) -> Link:
-        """The link that this incarnation of a task has opened to us. Raises UnavailableError where there is none."""
+        """The link that this incarnation of a task has opened to us. Raises UnavailableError if there is none."""
         for identity, link in self.inbound.items():
             if identity.task == task and identity.incarnation == incarnation:
                 return link

@@ -43,7 +43,7 @@ class Hello(Request):
 
 @dataclass(frozen=True, slots=True)
 class Ping(Request):
-    """Asks whether the peer's event loop turns. The reply is nil, or an error from one who answers nothing."""
+    """Asks whether the peer's event loop turns. The reply is nil, or an error from a peer who answers nothing."""
 
     method = "ping"
 
@@ -78,7 +78,7 @@ class OpenSession(Request):
 
 @dataclass(frozen=True, slots=True)
 class Extend(Request):
-    """Adds nodes behind the first `since` ones of the session's graph. The reply is how many it has then."""
+    """Adds nodes behind the first `since` nodes of the session's graph. The reply is how many it has then."""
 
     method = "extend"
     session: int
@@ -134,7 +134,7 @@ class CloseSession(Request):
 
 @dataclass(frozen=True, slots=True)
 class Explain(Request):
-    """Why a node is where it is: the reply is a text."""
+    """Explains the place of a node: the reply is a text."""
 
     method = "explain"
     session: int
@@ -159,7 +159,7 @@ class Measured(Request):
 
 @dataclass(frozen=True, slots=True)
 class Replan(Request):
-    """Forgets the plans of a session: the next ones are placed by what runs have shown."""
+    """Forgets the plans of a session; later plans are placed by the measurements of runs."""
 
     method = "replan"
     session: int
@@ -167,7 +167,7 @@ class Replan(Request):
 
 @dataclass(frozen=True, slots=True)
 class PrepareTrial(Request):
-    """`Prepare`, by the placement that is on trial where there is one."""
+    """`Prepare`, by the placement on trial, if any."""
 
     method = "prepare_trial"
     session: int
@@ -194,8 +194,8 @@ class PosePlacement(Request):
 
 @dataclass(frozen=True, slots=True)
 class SearchPlacement(Request):
-    """Looks for a better placement, for some seconds or by a number of trials. One that is found goes on trial. The reply is a
-    packed list, the fields of a `SearchReport`."""
+    """Looks for a better placement, for some seconds or by a number of trials. A placement that is found goes on trial.
+    The reply is a packed list, the fields of a `SearchReport`."""
 
     method = "search_placement"
     session: int
@@ -283,7 +283,7 @@ class Pending(Request):
 @dataclass(frozen=True, slots=True)
 class Waits(Request):
     """Asks for the waits of a session's steps, on all tasks: the reply is a packed list of [step, seconds for which it has only
-    waited or nil, lines]. There are no lines where they are not asked for."""
+    waited or nil, lines]. There are no lines unless they are asked for."""
 
     method = "waits"
     session: int
@@ -319,7 +319,8 @@ class Costs(Request):
 
 @dataclass(frozen=True, slots=True)
 class SetEpoch(Request):
-    """Begins an epoch: stops the steps of former ones, and replies when they have ended. One that goes back is a mistake.
+    """Begins an epoch: stops the steps of former epochs, and replies when they have ended. An epoch that goes back is a
+    mistake.
 
     From then on sessions of the client `only` may run steps, until another such request says "" for all."""
 
@@ -337,9 +338,9 @@ class Status(Request):
 
 @dataclass(frozen=True, slots=True)
 class Record(Request):
-    """Traces each step of the task whose number is a multiple of `every` from now on, as few as usual where it is 0; `events` is
-    how many events are kept. The reply is what was kept since the last such request: a packed [steps that were dropped, list of
-    [step, begun, ended, error, events]]."""
+    """Traces each step of the task whose number is a multiple of `every` from now on, as few as usual if `every` is 0;
+    `events` is how many events are kept. The reply is what was kept since the last such request: a packed [steps that
+    were dropped, list of [step, begun, ended, error, events]]."""
 
     method = "record"
     every: int

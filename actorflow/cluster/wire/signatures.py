@@ -1,8 +1,9 @@
 """Signatures on the wire, by which a client asks a master for plans; small tensors in requests and replies; checks of fed values.
 
-A signature is [feeds, fetches, targets], with a fourth entry, true, for a partial run: a feed is [node, port, type, shape], a
-fetch [node, port], a target the name of a node; a shape is a list of sizes, nil where one is not known, or nil. After a fourth
-entry, false, a fifth one may list predicates with the values that are fed for them: [node, port, value].
+A signature is [feeds, fetches, targets], with a fourth entry, true, for a partial run. A feed is [node, port, type,
+shape], a fetch [node, port], a target the name of a node. A shape is a list of sizes, with nil for an unknown size, or
+nil. After a fourth entry, false, a fifth entry may list predicates with the values that are fed for them: [node, port,
+value].
 
 A small tensor is [type, shape, elements]: a token of its own costs more. A list of them stands for the feeds or the fetches of a
 step. A tensor travels as a token if the list has nil for it, or is shorter.
@@ -47,7 +48,8 @@ def encode_signature(signature: Signature) -> bytes:
 
 
 def decode_signature(data: bytes, nodes: Mapping[str, Node]) -> Signature:
-    """The way back, for the graph of these nodes. Raises InvalidArgumentError where it is none, or does not fit the graph."""
+    """The way back, for the graph of these nodes. Raises InvalidArgumentError for data that are no signature, or do not
+    fit the graph."""
     try:
         feeds, fetches, targets, *more = msgpack.unpackb(data, strict_map_key=True)
         partial: Any = more[0] if more else False
@@ -88,7 +90,7 @@ def check_feeds(values: Sequence[Any], forms: Sequence[Form], names: Sequence[Te
     """Whether these are tensors of the types and shapes that the plan was made for; its code relies on them.
 
     Raises:
-        InvalidArgumentError: one is not.
+        InvalidArgumentError: a value is no such tensor.
     """
     for value, (dtype, shape), name in zip(values, forms, names, strict=True):
         if not isinstance(value, (np.ndarray, np.generic)) or value.dtype != dtype.numpy_dtype:
@@ -129,8 +131,8 @@ def _text(text: Any) -> str:
 
 
 def encode_inline(values: Sequence[Any], enclosed: Callable[[Any], Any] | None = None) -> list[Any]:
-    """The forms of small tensors, and of those to which `enclosed` gives one, in the order of `values`; nil for what has to go as
-    a token."""
+    """The forms of small tensors, and of tensors to which `enclosed` gives a form, in the order of `values`; nil for
+    what has to go as a token."""
     forms: list[Any] = []
     space = _LARGEST
     for value in values[:_MOST]:
@@ -147,8 +149,8 @@ def encode_inline(values: Sequence[Any], enclosed: Callable[[Any], Any] | None =
 
 
 def decode_inline(form: Any) -> Any:
-    """The tensor of a form, read-only: an array, or a numpy scalar for a number without dimensions. One that was enclosed has
-    arrived as such.
+    """The tensor of a form, read-only: an array, or a numpy scalar for a number without dimensions. An enclosed tensor
+    has arrived as such.
 
     Raises:
         InvalidArgumentError: it is no form of a tensor.

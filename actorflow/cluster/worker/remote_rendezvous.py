@@ -36,7 +36,7 @@ def _unavailable(route: Route) -> UnavailableError:
 
 
 class RemoteRendezvous:
-    """Sends and receives by the keys of edges: over `routes` where one is named there, else at `local`."""
+    """Sends and receives by the keys of edges: over `routes` for a key that is named there, else at `local`."""
 
     def __init__(self, step: int, local: Rendezvous, routes: Mapping[str, Route]) -> None:
         self._step = step

@@ -31,8 +31,9 @@ class CrossTaskEdge:
 
 @dataclass(frozen=True, slots=True)
 class TaskPartition:
-    """The part of one task in a signature: a subgraph for each of its devices, the feeds that it is given, in order, where
-    its fetches come out (which device, which of its fetches), and the edges that lead to other tasks."""
+    """The part of one task in a signature. It has a subgraph for each device, and the feeds that the task is given, in
+    order. It says where the fetches come out (which device, which of its fetches), and which edges lead to other
+    tasks."""
 
     session: int
     number: int
@@ -71,7 +72,7 @@ def encode_partition(part: TaskPartition) -> bytes:
 
 
 def decode_partition(content: bytes) -> TaskPartition:
-    """The part of `encode_partition`. Raises DataLossError where it is none."""
+    """The part of `encode_partition`. Raises DataLossError for other data."""
     try:
         record = msgpack.unpackb(content, strict_map_key=True)
         return TaskPartition(

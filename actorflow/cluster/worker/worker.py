@@ -103,8 +103,8 @@ class Worker:
             self.steps.deadlock = DeadlockDetector(stalled, recording.seconds)
 
     def record(self, every: int, events: int) -> bytes:
-        """Traces each step from now on whose number is a multiple of `every`, or as many as usual where it is 0. Gives what was
-        kept since the last such request."""
+        """Traces each step from now on whose number is a multiple of `every`, or as many as usual if `every` is 0.
+        Gives what was kept since the last such request."""
         recorder = self.recorder
         kept = recorder.record(every, min(max(events, 1), MOST_RECORDED), self.steps.running.values())
         dropped, recorder.dropped = recorder.dropped, 0
@@ -154,7 +154,7 @@ class Worker:
             raise AlreadyExistsError(f"Part {part.number} of a plan is registered here already.")
 
     async def _link_of(self, crossing: CrossTaskEdge) -> Link:
-        """The link that an edge takes. Raises UnavailableError where there is none to that incarnation of the peer."""
+        """The link that an edge takes. Raises UnavailableError if no link leads to that incarnation of the peer."""
         if not crossing.outgoing:
             return self.links.from_task(crossing.peer, crossing.incarnation)
         link = await self._reach(crossing.peer, crossing.address)

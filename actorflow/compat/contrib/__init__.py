@@ -1,4 +1,4 @@
-"""`tf.contrib`: the parts that programs use, over public names. The rest is refused by name, with where it went.
+"""`tf.contrib`: the parts that programs use, over public names. The rest is refused by name, with the reason.
 
 aliases.py      parts that are public names alone
 crf.py          conditional random fields over sequences of tags

@@ -49,7 +49,7 @@ ALIASES: dict[str, dict[str, str]] = {
         "tf.lookup": "FastHashSpec HasherSpec IdTableWithHashBuckets KeyValueTensorInitializer MutableHashTable StrongHashSpec "
         "TextFileIndex TextFileInitializer index_table_from_file index_table_from_tensor index_to_string_table_from_file "
         "index_to_string_table_from_tensor HashTable string_to_index_table_from_file=index_table_from_file "
-        "string_to_index_table_from_tensor=index_table_from_tensor MutableDenseHashTable=MutableHashTable",
+        "string_to_index_table_from_tensor=index_table_from_tensor",
     },
     "nn": {"tf.nn": "conv1d_transpose sampled_softmax_loss", ".moving": "alpha_dropout scaled_softplus nth_element"},
     "saved_model": {"tf.saved_model": "simple_save"},
@@ -57,7 +57,7 @@ ALIASES: dict[str, dict[str, str]] = {
         "tf.signal": "frame hamming_window hann_window inverse_stft inverse_stft_window_fn linear_to_mel_weight_matrix "
         "mfccs_from_log_mel_spectrograms overlap_and_add stft",
     },
-    "staging": {"tf": "StagingArea=FIFOQueue"},
+    "staging": {},
     "stateless": {
         "tf.random": "stateless_random_normal=stateless_normal stateless_random_uniform=stateless_uniform "
         "stateless_truncated_normal stateless_multinomial",
@@ -76,6 +76,8 @@ ALIASES: dict[str, dict[str, str]] = {
 
 _REASONS = {
     "eager": {"Network": "derive models from tf.layers.Layer", "Sequential": "Keras is not part of actorflow"},
+    "lookup": {"MutableDenseHashTable": "use tf.lookup.MutableHashTable, which takes no empty_key and no deleted_key"},
+    "staging": {"StagingArea": "use tf.FIFOQueue, which needs a capacity; its enqueue and dequeue are put and get"},
 }
 
 

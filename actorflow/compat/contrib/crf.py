@@ -16,7 +16,7 @@ def _mask(lengths: Any, count: Any) -> Any:
 
 
 def _sizes(inputs: Any) -> tuple[Any, Any]:
-    """The sizes of the batch and of time, as numbers where they are known."""
+    """The sizes of the batch and of time, as numbers if known."""
     static, dynamic = inputs.shape.as_list(), tf.shape(inputs)
     return static[0] or dynamic[0], static[1] or dynamic[1]
 

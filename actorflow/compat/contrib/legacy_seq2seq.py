@@ -142,7 +142,7 @@ def embedding_rnn_seq2seq(
     Args:
         encoder_inputs, decoder_inputs: lists of tensors [batch] of ids.
         num_encoder_symbols, num_decoder_symbols: the numbers of ids.
-        feed_previous: a flag, or a tensor of one.
+        feed_previous: a flag, or a tensor that holds a flag.
         cell, embedding_size, output_projection, dtype, scope: see there.
     """
     import copy

@@ -89,7 +89,7 @@ class TPUEstimatorSpec(NamedTuple):
 
 
 class TPUEstimator(tf.estimator.Estimator):
-    """An estimator whose model function and inputs are those for a TPU, run without one.
+    """An estimator whose model function and inputs are those for a TPU, run without a TPU.
 
     Args:
         model_fn, model_dir, config, params, warm_start_from: see `tf.estimator.Estimator`.

@@ -11,12 +11,12 @@ Transformation = Callable[[Any], Any]
 
 
 def batch_and_drop_remainder(batch_size: int) -> Transformation:
-    """Batches, without a last one that is smaller."""
+    """Batches, without a smaller last batch."""
     return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
 
 
 def padded_batch_and_drop_remainder(batch_size: int, padded_shapes: Any, padding_values: Any = None) -> Transformation:
-    """Padded batches, without a last one that is smaller."""
+    """Padded batches, without a smaller last batch."""
     return lambda dataset: dataset.padded_batch(batch_size, padded_shapes, padding_values, drop_remainder=True)
 
 
@@ -35,7 +35,7 @@ def assert_element_shape(expected_shapes: Any) -> Transformation:
 def sliding_window_batch(
     window_size: int, stride: int | None = None, window_shift: int | None = None, window_stride: int = 1
 ) -> Transformation:
-    """Batches of neighbours, each one `window_shift` elements behind the one before."""
+    """Batches of neighbours, each `window_shift` elements behind the batch before."""
     shift = window_shift if window_shift is not None else stride if stride is not None else 1
 
     def apply(dataset: Any) -> Any:

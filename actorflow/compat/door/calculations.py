@@ -18,7 +18,7 @@ def with_dependencies(dependencies: Sequence[Any], output_tensor: Any, name: str
 def remove_squeezable_dimensions(
     labels: Any, predictions: Any, expected_rank_diff: int = 0, name: str | None = None
 ) -> tuple[Any, Any]:
-    """Labels and predictions, without a last dimension of size 1 that one has more than is expected."""
+    """Labels and predictions, without a last dimension of size 1 that either has more than is expected."""
     labels, predictions = v1.convert_to_tensor(labels), v1.convert_to_tensor(predictions)
     ranks = predictions.shape.ndims, labels.shape.ndims
     if None not in ranks:
@@ -78,7 +78,7 @@ def transpose_batch_time(x: Any) -> Any:
 
 
 def batch_size(flat_input: Sequence[Any]) -> Any:
-    """The size of the batch of inputs [time, batch, ...], as a number where it is known."""
+    """The size of the batch of inputs [time, batch, ...], as a number if known."""
     for value in flat_input:
         if value.shape.ndims and value.shape.ndims > 1 and (size := value.shape.as_list()[1]) is not None:
             return size
@@ -119,7 +119,7 @@ def assign_moving_average(
 def weighted_moving_average(
     value: Any, decay: Any, weight: Any, truediv: bool = True, collections: Any = None, name: str | None = None
 ) -> Any:
-    """The average of values by weights, each step counting `decay` times the one after it."""
+    """The average of values by weights, each step counting `decay` times the step after it."""
     with v1.variable_scope(name, "WeightedMovingAvg", [value, weight, decay]):
         names = {
             "initializer": v1.zeros_initializer(),

@@ -77,7 +77,7 @@ class Linear:
 
 
 def concat_shapes(prefix: Any, suffix: Any, static: bool = False) -> Any:
-    """The shape of `prefix` and then `suffix`: a list where it is known or `static`, else a tensor."""
+    """The shape of `prefix` and then `suffix`: a list if it is known or `static`, else a tensor."""
     parts: list[Any] = []
     for each in (prefix, suffix):
         value = v1.get_static_value(each) if isinstance(each, v1.Tensor) else each

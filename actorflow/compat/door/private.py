@@ -1,7 +1,7 @@
 """The table of names that only inner modules of TensorFlow have: where each is here.
 
-A place is `module:name` of ours, or a path below `tf`, such as `train.Saver`. Modules beside this one are
-`standins:`, `calculations:` and `cells:`.
+A place is `module:name` of ours, or a path below `tf`, such as `train.Saver`. Modules beside this module are `standins:`,
+`calculations:` and `cells:`.
 """
 
 from __future__ import annotations
@@ -288,7 +288,7 @@ NAMES: dict[str, dict[str, str]] = {
 
 
 def get(place: str) -> Any:
-    """The thing at a place of the table. Raises AttributeError or ImportError where it is not there."""
+    """The thing at a place of the table. Raises AttributeError or ImportError if the thing is not there."""
     module, colon, name = place.partition(":")
     if not colon:
         thing: Any = v1

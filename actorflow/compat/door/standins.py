@@ -32,7 +32,7 @@ def never(*arguments: Any, **named: Any) -> bool:
 
 
 def always(*arguments: Any, **named: Any) -> bool:
-    """True: each variable is one that TensorFlow calls a resource."""
+    """True: each variable is what TensorFlow calls a resource."""
     return True
 
 
@@ -70,7 +70,7 @@ def deprecated_alias(deprecated_name: str, name: str, func_or_class: Any, warn_o
 
 
 def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old_value: Any) -> Any:
-    """The argument under its new name or its former one. Raises ValueError for both."""
+    """The argument under its new name or its former name. Raises ValueError for both."""
     if old_value is None:
         return new_value
     if new_value is not None:
@@ -126,7 +126,7 @@ def has_kwargs(function: Any) -> bool:
 
 
 def function_name(function: Any) -> str:
-    """The name of a function, of one with arguments bound, or of an object that is called."""
+    """The name of a function, of a function with arguments bound, or of an object that is called."""
     return str(getattr(getattr(function, "func", function), "__name__", type(function).__name__))
 
 
@@ -175,7 +175,7 @@ def in_graph_mode() -> bool:
 
 @contextlib.contextmanager
 def graph_mode() -> Iterator[None]:
-    """Inside, ops become nodes of a new graph where they would run at once, else of the default graph."""
+    """Inside, ops become nodes of a new graph if they would run at once, else of the default graph."""
     if not v1.executing_eagerly():
         yield
         return
@@ -196,7 +196,7 @@ def collection_keys() -> list[str]:
 
 
 def graph_of_inputs(op_input_list: Sequence[Any], graph: Any = None) -> Any:
-    """The graph of the first input that has one, or the default graph."""
+    """The graph of the first input that has a graph, or the default graph."""
     if graph is not None:
         return graph
     graphs = (getattr(each, "graph", None) for each in op_input_list)

@@ -42,7 +42,7 @@ def _translated(path: Path) -> Iterator[None]:
 class GFile:
     """A file, opened at its first use as by `open` (text is UTF-8).
 
-    Raises NotFoundError at the first use where it can't be found.
+    Raises NotFoundError at the first use of a missing file.
     """
 
     def __init__(self, name: Path, mode: str = "r") -> None:
@@ -155,7 +155,7 @@ class FileStatistics:
 
 
 def Stat(filename: Path) -> FileStatistics:
-    """The state of a file or folder. Raises NotFoundError where there is none."""
+    """The state of a file or folder. Raises NotFoundError for a missing path."""
     with _translated(filename):
         status = os.stat(filename)
     return FileStatistics(status.st_size, status.st_mtime_ns, os.path.isdir(filename))
@@ -178,14 +178,14 @@ def MakeDirs(dirname: Path) -> None:
 
 
 def MkDir(dirname: Path) -> None:
-    """Makes a folder in one that is there; it may be there already. Raises NotFoundError where the outer one is not."""
+    """Makes a folder, which may exist already. Raises NotFoundError if the outer folder is missing."""
     with _translated(dirname):
         if not os.path.isdir(dirname):
             os.mkdir(dirname)
 
 
 def ListDirectory(dirname: Path) -> list[str]:
-    """The names in a folder. Raises NotFoundError where there is none."""
+    """The names in a folder. Raises NotFoundError for a missing folder."""
     with _translated(dirname):
         return os.listdir(os.fsdecode(dirname))
 
@@ -197,14 +197,14 @@ def Glob(filename: Path | Iterable[Path]) -> list[str]:
 
 
 def Copy(oldpath: Path, newpath: Path, overwrite: bool = False) -> None:
-    """Copies a file. Raises AlreadyExistsError where there is one, unless it is overwritten."""
+    """Copies a file. Raises AlreadyExistsError if the target exists, unless it is overwritten."""
     _check_target(newpath, overwrite)
     with _translated(oldpath):
         shutil.copyfile(oldpath, newpath)
 
 
 def Rename(oldname: Path, newname: Path, overwrite: bool = False) -> None:
-    """Renames a file or folder. Raises AlreadyExistsError where there is one, unless it is overwritten."""
+    """Renames a file or folder. Raises AlreadyExistsError if the target exists, unless it is overwritten."""
     _check_target(newname, overwrite)
     with _translated(oldname):
         os.replace(oldname, newname)
@@ -216,13 +216,13 @@ def _check_target(path: Path, overwrite: bool) -> None:
 
 
 def Remove(filename: Path) -> None:
-    """Removes a file. Raises NotFoundError where there is none."""
+    """Removes a file. Raises NotFoundError for a missing file."""
     with _translated(filename):
         os.remove(filename)
 
 
 def DeleteRecursively(dirname: Path) -> None:
-    """Removes a folder and all that is in it. Raises NotFoundError where there is none."""
+    """Removes a folder and all that is in it. Raises NotFoundError for a missing folder."""
     with _translated(dirname):
         shutil.rmtree(dirname)
 

@@ -30,7 +30,7 @@ __all__ = [
 
 
 def copy(src: Path, dst: Path, overwrite: bool = False) -> None:
-    """Copies a file. Raises AlreadyExistsError where there is one, unless it is overwritten."""
+    """Copies a file. Raises AlreadyExistsError if the target exists, unless it is overwritten."""
     gfile.Copy(src, dst, overwrite)
 
 
@@ -50,7 +50,7 @@ def isdir(path: Path) -> bool:
 
 
 def listdir(path: Path) -> list[str]:
-    """The names in a folder. Raises NotFoundError where there is none."""
+    """The names in a folder. Raises NotFoundError for a missing folder."""
     return gfile.ListDirectory(path)
 
 
@@ -60,27 +60,27 @@ def makedirs(path: Path) -> None:
 
 
 def mkdir(path: Path) -> None:
-    """Makes a folder in one that is there; it may be there already. Raises NotFoundError where the outer one is not."""
+    """Makes a folder, which may exist already. Raises NotFoundError if the outer folder is missing."""
     gfile.MkDir(path)
 
 
 def remove(path: Path) -> None:
-    """Removes a file. Raises NotFoundError where there is none."""
+    """Removes a file. Raises NotFoundError for a missing file."""
     gfile.Remove(path)
 
 
 def rename(src: Path, dst: Path, overwrite: bool = False) -> None:
-    """Renames a file or folder. Raises AlreadyExistsError where there is one, unless it is overwritten."""
+    """Renames a file or folder. Raises AlreadyExistsError if the target exists, unless it is overwritten."""
     gfile.Rename(src, dst, overwrite)
 
 
 def rmtree(path: Path) -> None:
-    """Removes a folder and all that is in it. Raises NotFoundError where there is none."""
+    """Removes a folder and all that is in it. Raises NotFoundError for a missing folder."""
     gfile.DeleteRecursively(path)
 
 
 def stat(path: Path) -> FileStatistics:
-    """The state of a file or folder. Raises NotFoundError where there is none."""
+    """The state of a file or folder. Raises NotFoundError for a missing path."""
     return gfile.Stat(path)
 
 

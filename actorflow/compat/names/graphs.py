@@ -41,7 +41,7 @@ def convert_to_tensor_or_indexed_slices(value: Any, dtype: Any = None, name: str
 
 @public("tf")
 def recompute_grad(f: Any, *args: Any, **kwargs: Any) -> Any:
-    """`f` itself: a session that has a limit of memory computes values again where they do not fit (`tf.recompute_grad`).
+    """`f` itself: a session that has a limit of memory computes values again if they do not fit (`tf.recompute_grad`).
 
     Example:
         >>> import actorflow.compat.v1 as tf

@@ -59,7 +59,7 @@ def frame(
     axis: int = -1,
     name: str | None = None,
 ) -> Any:
-    """Windows of a signal, each `frame_step` samples behind the one before (`tf.signal.frame`).
+    """Windows of a signal, each `frame_step` samples behind the window before (`tf.signal.frame`).
 
     Example:
         >>> import actorflow.compat.v1 as tf

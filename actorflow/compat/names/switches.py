@@ -83,7 +83,7 @@ def control_flow_v2_enabled() -> bool:
 
 @public("tf")
 def resource_variables_enabled() -> bool:
-    """True: each variable is one that TensorFlow calls a resource.
+    """True: each variable is what TensorFlow calls a resource.
 
     Example:
         >>> import actorflow.compat.v1 as tf

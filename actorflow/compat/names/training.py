@@ -21,7 +21,7 @@ def checkpoints_iterator(
     Args:
         checkpoint_dir: the folder.
         min_interval_secs: the least time between two.
-        timeout: the seconds to wait for one.
+        timeout: the seconds to wait for a checkpoint.
         timeout_fn: whether to stop after that time; yes unless given.
 
     Example:
@@ -81,7 +81,7 @@ def _pool(
 def avg_pool_v2(
     input: Any, ksize: Any, strides: Any, padding: str, data_format: str | None = None, name: str | None = None
 ) -> Any:
-    """The mean of each window over one, two or three dimensions (`tf.nn.avg_pool_v2`).
+    """The mean of each window over 1, 2 or 3 dimensions (`tf.nn.avg_pool_v2`).
 
     Example:
         >>> import actorflow.compat.v1 as tf
@@ -95,7 +95,7 @@ def avg_pool_v2(
 def max_pool_v2(
     input: Any, ksize: Any, strides: Any, padding: str, data_format: str | None = None, name: str | None = None
 ) -> Any:
-    """The greatest of each window over one, two or three dimensions (`tf.nn.max_pool_v2`).
+    """The greatest of each window over 1, 2 or 3 dimensions (`tf.nn.max_pool_v2`).
 
     Example:
         >>> import actorflow.compat.v1 as tf

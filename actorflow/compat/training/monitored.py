@@ -1,4 +1,4 @@
-"""`tf.train`'s monitored sessions: blocking ones, with TensorFlow's targets and `ConfigProto`."""
+"""`tf.train`'s monitored sessions: blocking sessions, with TensorFlow's targets and `ConfigProto`."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class SingularMonitoredSession(_Monitored, _blocking.SingularMonitoredSession):
         Args:
             hooks, scaffold, master: see `actorflow.train.SingularMonitoredSession`.
             config: a `ConfigProto`.
-            arguments, options: the other ones of `actorflow.train.SingularMonitoredSession`.
+            arguments, options: the other arguments of `actorflow.train.SingularMonitoredSession`.
         """
         super().__init__(hooks, scaffold, _target(master), _options(config), *arguments, **options)
 
@@ -190,7 +190,7 @@ def MonitoredTrainingSession(
     Args:
         master: a target; `grpc://` is taken for `tcp://`.
         config: a `ConfigProto`.
-        arguments, options: the other ones of `actorflow.train.MonitoredTrainingSession`.
+        arguments, options: the other arguments of `actorflow.train.MonitoredTrainingSession`.
     """
     options["config"] = _options(config)
     parts = _asynchronous.MonitoredTrainingSession(_target(master), *arguments, **options)

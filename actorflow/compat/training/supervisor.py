@@ -134,7 +134,7 @@ class Supervisor:
             self._check_devices()
 
     def _part(self, argument: Any, key: str, make: Callable[[], Any] | None) -> Any:
-        """A part of the graph: what was given, else the first of its collection, else one that is made and put there."""
+        """A part of the graph: what was given, else the first of its collection, else a new part that is put there."""
         if not _is_default(argument):
             return argument
         collected = self._graph.get_collection(key)
@@ -376,7 +376,7 @@ class Supervisor:
                 self._graph_written = False
 
     def request_stop(self, ex: Any = None) -> None:
-        """Asks all threads to stop; `ex` is raised where they are joined."""
+        """Asks all threads to stop; `ex` is raised when they are joined."""
         self._coord.request_stop(ex)
 
     def should_stop(self) -> bool:
@@ -397,7 +397,7 @@ class Supervisor:
         Args:
             sess: the session, for the number of the step.
             summary: the summary.
-            global_step: the number of the step, where it is known.
+            global_step: the number of the step, if known.
 
         Raises:
             TypeError: `summary` is none.

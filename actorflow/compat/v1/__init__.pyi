@@ -4,9 +4,9 @@
 
     import actorflow.compat.v1 as tf
 
-Spelling only: each name is actorflow's own function or class, and sessions are blocking ones. A name that is missing raises
-an AttributeError that says so. In modules that import it the sizes of a `TensorShape` are `Dimension`s, as TensorFlow 1's
-are; to other modules they stay ints and None.
+Spelling only: each name is actorflow's own function or class, and sessions block. A name that is missing raises an
+AttributeError that says so. In modules that import it the sizes of a `TensorShape` are `Dimension`s, as TensorFlow 1's are; to
+other modules they stay ints and None.
 
 app.py          `tf.app`: the entry of a script with flags
 behavior.py     the version, and the switches of TensorFlow's behaviour: there is only that of version 1
@@ -20,7 +20,7 @@ logs.py         `tf.logging`: messages of a script, over Python's logger `actorf
 nest.py         `tf.nest`: nested structures, with TensorFlow's names of parameters
 namespaces.py   TensorFlow's namespaces, such as `tf.math`, over actorflow's functions
 options.py      `ConfigProto` and its parts: options of a session under TensorFlow's names, as plain records
-sessions.py     `tf.Session` and `tf.InteractiveSession`: blocking sessions that can be the default one
+sessions.py     `tf.Session` and `tf.InteractiveSession`: blocking sessions that can be the default session
 testing/        `tf.test`: test cases with sessions, and what tests ask of the machine
 """
 

@@ -39,11 +39,11 @@ def speaks_v1() -> bool:
 
 
 def assume_v1() -> None:
-    """From now on all modules but those that import actorflow itself have TensorFlow's behaviour where it is another."""
+    """From now on all modules but those that import actorflow itself have TensorFlow's behaviour where actorflow's differs."""
     global _assumed
     _assumed = True
 
 
 def by_caller() -> None:
-    """From now on modules that import `actorflow.compat.v1` have TensorFlow's behaviour where it is another."""
+    """From now on modules that import `actorflow.compat.v1` have TensorFlow's behaviour where actorflow's differs."""
     dialect.speaks_v1 = speaks_v1

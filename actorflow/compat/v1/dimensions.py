@@ -14,7 +14,7 @@ from actorflow.public import public
 class Dimension:
     """A size that is known (then it is an int), or not (`tf.Dimension`). `value` is an int or None.
 
-    Arithmetic with an unknown size gives one, a comparison None.
+    Arithmetic with an unknown size gives an unknown size, a comparison None.
 
     Example:
         >>> import actorflow.compat.v1 as tf
@@ -51,7 +51,7 @@ class Dimension:
         return mine is None or theirs is None or mine == theirs
 
     def merge_with(self, other: Any) -> Any:
-        """The part that both know. Raises ValueError where they differ."""
+        """The part that both know. Raises ValueError for sizes that differ."""
         if not self.is_compatible_with(other):
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
         return Dimension(other) if self.value is None else self

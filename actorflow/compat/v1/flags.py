@@ -117,7 +117,7 @@ class FlagValues:
         self.__dict__["_read"] = True
 
     def unparse_flags(self) -> None:
-        """Forgets the command line: flags have their defaults until one is read."""
+        """Forgets the command line: flags have their defaults until a command line is read."""
         self.__dict__["_read"] = False
         for flag in self._flags().values():
             flag.value, flag.present = flag.default, False
@@ -127,12 +127,12 @@ class FlagValues:
         return {name: getattr(self, name) for name in self}
 
     def get_flag_value(self, name: str, default: Any) -> Any:
-        """The value of a flag; `default` where it is None."""
+        """The value of a flag; `default` if the value is None."""
         value = getattr(self, name)
         return default if value is None else value
 
     def set_default(self, name: str, value: Any) -> None:
-        """Gives a flag another default. Raises UnrecognizedFlagError where there is none of that name."""
+        """Gives a flag another default. Raises UnrecognizedFlagError for an unknown flag."""
         flag = self[name]
         if not flag.present and flag.value is flag.default:
             flag.value = value
@@ -240,7 +240,7 @@ def _same(value: Any) -> Any:
 def DEFINE_string(*arguments: Any, **named: Any) -> None:
     """Declares a flag that takes text: `DEFINE_string(name, default, help)`.
 
-    Raises DuplicateFlagError where another module has one of that name, as all these functions do."""
+    Raises DuplicateFlagError if another module has a flag of that name, as all these functions do."""
     _define({}, _same, *arguments, **named)
 
 
@@ -266,7 +266,7 @@ DEFINE_bool = DEFINE_boolean
 def DEFINE_enum(
     name: str, default: str | None, enum_values: Sequence[str], help: str | None = None, **named: Any
 ) -> None:
-    """Declares a flag that takes one of some texts."""
+    """Declares a flag that takes a text from a list."""
     _define({"choices": list(enum_values)}, _same, name, default, help, **named)
 
 
@@ -299,7 +299,7 @@ def DEFINE_multi_float(*arguments: Any, **named: Any) -> None:
 
 
 def mark_flag_as_required(flag_name: str, flag_values: FlagValues | None = None) -> None:
-    """Ends the program where the command line lacks the flag. Raises UnrecognizedFlagError where there is no such flag."""
+    """Ends the program if the command line lacks the flag. Raises UnrecognizedFlagError for an unknown flag."""
     flags = FLAGS if flag_values is None else flag_values
     flags[flag_name].required = True
     flags.__dict__["_read"] = False

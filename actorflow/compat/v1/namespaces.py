@@ -54,7 +54,7 @@ def namespace(path: str, module: str) -> tuple[Callable[[str], Any], Callable[[]
 
 
 def refusal(path: str) -> str:
-    """The reason why a name of TensorFlow is not offered for good; empty where there is none."""
+    """The reason why a name of TensorFlow is not offered for good; empty for another name."""
     from actorflow.compat.names.refused import reason
 
     return reason(path.removeprefix("tf."))

@@ -1,7 +1,7 @@
 """`ConfigProto` and its parts: options of a session under TensorFlow's names, as plain records.
 
-An option that has a meaning here becomes one of `actorflow.blocking.Session`. An option that has none, such as numbers
-of threads, is named in a warning, once for each.
+An option that has a meaning here becomes an option of `actorflow.blocking.Session`. An option that has none, such as numbers of
+threads, is named in a warning, once for each.
 """
 
 from __future__ import annotations

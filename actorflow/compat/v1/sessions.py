@@ -1,4 +1,4 @@
-"""`tf.Session` and `tf.InteractiveSession`: blocking sessions that can be the default one."""
+"""`tf.Session` and `tf.InteractiveSession`: blocking sessions that can be the default session."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ class Session(_blocking.Session):
         A variable that is fetched beside its update has the value before it; see `actorflow.Session.run`.
 
         Args:
-            fetches: a tensor, a variable, an operation (gives None), the name of one, or a list, tuple or dict of
-                these.
+            fetches: a tensor, a variable, an operation (gives None), the name of any of these, or a list, tuple or dict of
+                them.
             feed_dict: values for tensors, by tensor or name.
             options: `RunOptions`; their `timeout_in_ms` bounds the run.
             run_metadata: a `RunMetadata`, which gets what ran when if the options ask for a trace.
@@ -175,7 +175,7 @@ def _address(target: str) -> str:
 
 @public("tf")
 class InteractiveSession(Session):
-    """A session that is the default one from its making to its `close`, which may come in another cell or thread; so is a
+    """A session that is the default session from its making to its `close`, which may come in another cell or thread; so is a
     `graph` that it is given.
 
     Example:
@@ -206,7 +206,7 @@ class InteractiveSession(Session):
             self._graph_scope.__enter__()
 
     def close(self) -> None:
-        """Ends the session; the default one is that of before again, if it is still open."""
+        """Ends the session; the default session is that of before again, if it is still open."""
         if not self._closed:
             if _default_session.get() is self:
                 _default_session.set(_still_open(self._before))
@@ -234,7 +234,7 @@ def get_default_session() -> Session | None:
 
 
 def _still_open(session: Session | None) -> Session | None:
-    """`session`, or where that is an interactive one that has been closed, the default one before it."""
+    """`session`, or the default session before it if `session` is interactive and closed."""
     while isinstance(session, InteractiveSession) and session._closed:
         session = session._before
     return session

@@ -37,7 +37,7 @@ class BlockSource(Protocol):
     """Memory that an allocator may take its blocks from, such as an arena that other processes see too."""
 
     def take(self, size: int) -> memoryview | None:
-        """A block of at least `size` bytes; None where there is none."""
+        """A block of at least `size` bytes; None if the source has none."""
 
     def give(self, block: memoryview) -> None:
         """Takes a block back."""
@@ -73,8 +73,8 @@ class Allocator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DeviceStatistics:
-    """The counts of a device's work so far. `inline` and `threaded` count kernels by where they ran; `swapped_out` and
-    `swapped_in` are bytes that went to the host for a while and came back."""
+    """The counts of a device's work so far. `inline` and `threaded` count kernels by the place of their runs;
+    `swapped_out` and `swapped_in` are bytes that went to the host for a while and came back."""
 
     launches: int
     inline: int
@@ -91,7 +91,7 @@ class DeviceStatistics:
     shared_in: int = 0
     """Tokens that this device copied from the memory of other processes."""
     not_shared: tuple[tuple[str, str], ...] = ()
-    """Devices of other processes to which tokens go by the host, with the reason; this device itself where it can show its
+    """Devices of other processes to which tokens go by the host, with the reason; this device itself if it can show its
     memory to none."""
 
 
@@ -154,20 +154,21 @@ class AsynchronousDevice(Device, Protocol):
 
     def launcher(self, node: Node, call: Callable[..., Any], on_host: Callable[..., Any] | None) -> Callable[..., Any]:
         """`call`, the kernel of a node, on this device: brings what is in host memory and not wanted there. `on_host` is
-        the kernel for the CPU, where the op has one that may take its place."""
+        the kernel for the CPU, if the op has a kernel that may take the place of `call`."""
 
     def together(self) -> AbstractContextManager[None]:
         """A block of many launches on this thread, which go into the compute stream as one batch."""
 
     def record(self, line: Recordable, inputs: Sequence[Any]) -> Replay | None:
         """Records what a tape of launches does for inputs of these types and shapes, so that it can be done again in
-        fewer launches. None where it can't be recorded; `statistics` says why. The line is not run for its results."""
+        fewer launches. None if the line can't be recorded; `statistics` says why. The line is not run for its
+        results."""
 
     def constant(self, value: Any) -> Any:
         """A value that is the same in all steps: brought once, or where small, kept for being brought once."""
 
     def bring(self, value: Any) -> Any:
-        """A value of the host or of another device as it is passed on here: on its way to this device where it is large."""
+        """A value of the host or of another device as it is passed on here: a large value is on its way to this device."""
 
     def lend(self, value: Any) -> Any:
         """A value for another device of this type in this process to `bring`."""

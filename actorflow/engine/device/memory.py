@@ -1,4 +1,4 @@
-"""Buffers whose last use can be told: the arrays made over one are the bases of all their views."""
+"""Buffers whose last use can be told: the arrays made over a buffer are the bases of all their views."""
 
 from __future__ import annotations
 
@@ -23,4 +23,4 @@ def owned_buffer(array: np.ndarray[Any, Any]) -> memoryview:
 
 @functools.lru_cache(maxsize=1024)
 def _bytes_type(size: int) -> Any:
-    return ctypes.c_char * size  # a new class, unless one is alive
+    return ctypes.c_char * size  # a new class, unless a class for the size is alive

@@ -1,4 +1,4 @@
-"""Tensors that another process of this host reads where they are, in a device's memory: what devices and channels say of them.
+"""Tensors that another process of this host reads in place, in a device's memory: what devices and channels say of them.
 
 The sender's device says where a tensor lies (`SharedTensor`): a description, which only the receiver's device understands, and an
 offset. The channel carries both, and holds the tensor until the receiver gives it back. At the receiver the token is a
@@ -74,7 +74,7 @@ class PeerTensor:
 
 
 class SharingDevice(AsynchronousDevice, Protocol):
-    """A device whose tensors other processes of the host may read where they are. Its attribute `shares` is true.
+    """A device whose tensors other processes of the host may read in place. Its attribute `shares` is true.
 
     `bring` of such a device takes a `PeerTensor` too.
     """
@@ -85,15 +85,15 @@ class SharingDevice(AsynchronousDevice, Protocol):
         """The description of some memory, for a peer to try; None where this device can show none."""
 
     def opens(self, description: bytes) -> str:
-        """Why memory of another process can't be read here; empty where it can."""
+        """Why memory of another process can't be read here; empty if this device can read it."""
 
     def refused(self, peer: str, reason: str) -> None:
         """The peer's device `peer` can't read what is here: its tokens go by the host."""
 
     def share(self, value: Any, peer_memory: PeerMemory) -> SharedTensor | None:
-        """A tensor for the peer to copy; None where it has to go by the host."""
+        """A tensor for the peer to copy; None if the tensor has to go by the host."""
 
 
 def as_sharing(device: Device) -> SharingDevice | None:
-    """The device, if other processes may read its tensors where they are."""
+    """The device, if other processes may read its tensors in place."""
     return cast(SharingDevice, device) if getattr(device, "shares", False) else None

@@ -1,9 +1,9 @@
 """Eager execution: ops run at once, and Python is the control flow.
 
-Eager execution is a graph of a kind of its own, `EagerGraph`: one that runs each node as it is made, and keeps none. Whether a
-program is eager is a question of which graph is the default one, so every op, and every function that is made of ops, has this
-second target without a line of its own. Gradients go by the one rule that each op has: a tape remembers the operations that
-ran, and the rules, which build nodes, build them in the same graph and so run at once too.
+Eager execution is a graph of a kind of its own: `EagerGraph` runs each node as it is made, and keeps none. A program is eager
+if an `EagerGraph` is the default graph. So every op, and every function that is made of ops, has this second target without a
+line of its own. Gradients go by the one rule that each op has: a tape remembers the operations that ran, and the rules, which
+build nodes, build them in the same graph and so run at once too.
 
 dispatch.py    the short way from a call of an op to its kernel: what was resolved for the same types and shapes before
 graph.py       `EagerGraph`: a graph that runs each node as it is made

@@ -128,7 +128,7 @@ def _prepare(op: Op[Any, Any], key: Any, inputs: Sequence[Any], kwargs: Mapping[
 
 
 def _operator(op: Op[Any, Any], name: str) -> None:
-    """Gives tensors with values an operator that takes the short way where it can."""
+    """Gives tensors with values an operator that takes the short way if it can."""
     general = getattr(EagerTensor, name)
 
     def operator(self: Any, other: Any) -> Any:

@@ -113,7 +113,7 @@ def op_calls_python(op: str) -> bool:
 
 
 def _without_waiting(op: str, kernel: Callable[..., Any], *inputs: Any) -> Any:
-    """The result of an asynchronous kernel that need not wait. Raises RuntimeError where it has to."""
+    """The result of an asynchronous kernel that need not wait. Raises RuntimeError if the kernel has to wait."""
     coroutine = kernel(*inputs)
     try:
         coroutine.send(None)
@@ -141,7 +141,7 @@ class EagerNodes(Mapping[Any, Node]):
 
 
 class EagerGraph(Graph):
-    """The graph that is the default one under `af.eager()`. There is one, `GRAPH`, for the whole process."""
+    """The default graph under `af.eager()`. The whole process has a single graph of this kind, `GRAPH`."""
 
     eager = True
 
@@ -282,8 +282,8 @@ class EagerGraph(Graph):
         return prepared, inferred
 
     def resolve(self, definition: OpDef, inputs: Sequence[EagerTensor], attrs: Mapping[str, Any]) -> Prepared | None:
-        """The op for inputs of just these types and shapes: None where it has a state or several outputs, or where values
-        decide what it gives. Raises TypeError or ValueError where the inputs are wrong."""
+        """The op for inputs of just these types and shapes: None if the op has a state or several outputs, or if values decide
+        what it gives. Raises TypeError or ValueError for wrong inputs."""
         looked = False
 
         def value(index: int) -> Any:

@@ -215,7 +215,7 @@ def _pending(place: Place, dtype: DType) -> PendingTensor:
 
 
 def launch_of(tensor: EagerTensor) -> Launch | None:
-    """The op that is to give a tensor, or has failed to; None where it has its value."""
+    """The op that is to give a tensor, or has failed to; None for a tensor with its value."""
     held = _slot.__get__(tensor)
     return held.launch if type(held) is Place else None
 
@@ -242,11 +242,11 @@ def _wait(launch: Launch) -> None:
 
 
 class LaunchQueue:
-    """The ops of a block that run on a thread of its own, one after another."""
+    """The ops of a block that run in turn on a thread of its own."""
 
     def __init__(self) -> None:
         self.untold: list[BaseException] = []
-        """Errors that no one has seen yet."""
+        """Errors that no caller has seen yet."""
         self.stopped = False
         """Whether what has not begun is not to begin."""
         self.told = False
@@ -283,7 +283,7 @@ class LaunchQueue:
         name: str,
         where: Where | None,
     ) -> tuple[EagerTensor, ...] | None:
-        """The tensors that an op will give; None where it is to run at once: it is short, and needs nothing of the thread."""
+        """The tensors that an op will give; None if the op is to run at once: it is short, and needs nothing of the thread."""
         if self._closed or not prepared.may_launch or not machine.current().is_real:
             return None
         cost = self._cost(prepared, inputs, shapes)
@@ -328,7 +328,7 @@ class LaunchQueue:
             await self._last.ended()
 
     def raise_untold(self) -> None:
-        """Raises the first error that no one has seen, if there is one."""
+        """Raises the first error that no caller has seen, if there is any."""
         if self.untold:
             error = self.untold[0]
             self.untold.clear()

@@ -38,7 +38,7 @@ class EagerOperation(Operation):
         self._outputs = tuple(outputs)
         self.name = name.rstrip("/") or op_type
         self.rule: Any = None
-        """The gradient rule of this one alone, where it is not that of its op."""
+        """The gradient rule of this operation alone, if it differs from the rule of its op."""
 
     @property
     def graph(self) -> Graph:  # type: ignore[override]

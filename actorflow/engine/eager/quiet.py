@@ -11,7 +11,7 @@ from actorflow.engine.runtime.kernel_context import errors_ignored
 
 
 class _Local(threading.local):
-    """A context for each thread: a context can be entered by one at a time."""
+    """A context for each thread: two threads can't enter a context at the same time."""
 
     def __init__(self) -> None:
         self.run = errors_ignored().run

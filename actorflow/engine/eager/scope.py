@@ -1,4 +1,4 @@
-"""`eager`: where ops run at once. It is a question of which graph is the default one."""
+"""`eager`: where ops run at once. It makes an `EagerGraph` the default graph."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class eager:
     variable take a `threading.Lock` around what they do with it. Coroutines of one event loop need none.
 
     In a coroutine, an op on large tensors holds the event loop up as long as its kernel takes. `async with af.eager(threads=1)`
-    is the same block with a thread for such ops: those that are expected to take 0.7 ms or more, by their shapes and then by
-    measurements, and all that take their results, in the order of the program. A call gives a tensor at once, which is still
+    is the same block with a thread for ops that are expected to take 0.7 ms or more, by their shapes and then by measurements.
+    Ops that take their results run there too, in the order of the program. A call gives a tensor at once, which is still
     computed. `await` it, and others have the event loop until its value is there. Other questions for the value, such as
-    `float(y)` or `if y > 0:`, hold the loop until then. An error is raised where a value is asked for, with the line that called
-    the op; or at the end of the block, which waits for all its ops, if no one has asked.
+    `float(y)` or `if y > 0:`, hold the loop until then. An error is raised where a value is asked for, with the line that
+    called the op; or, if no caller has asked, at the end of the block, which waits for all its ops.
 
     Example:
         >>> with af.eager():
@@ -129,7 +129,7 @@ class eager:
             1500.0
 
         Raises:
-            OpError: one of them has failed, and its result was not asked for.
+            OpError: an op has failed, and its result was not asked for.
             RuntimeError: the block is not entered by `async with`.
         """
         if self._launches is None:

@@ -25,8 +25,8 @@ class EagerTensor(Tensor):
             x = af.constant([1.0, 2.0]) * 3.0
             print(x.numpy(), float(x[0]), len(x))
 
-    It has all operators and methods of a `Tensor`, and becomes a number, a truth value, an array or text where Python asks
-    for one. It can be pickled and copied. As in TensorFlow 1, `==` and `hash` go by identity.
+    It has all operators and methods of a `Tensor`, and becomes a number, a truth value, an array or text where Python asks for
+    it. It can be pickled and copied. As in TensorFlow 1, `==` and `hash` go by identity.
     """
 
     __slots__ = ("_dtype", "_operation", "_value")
@@ -59,7 +59,8 @@ class EagerTensor(Tensor):
 
     @property
     def graph(self) -> Graph:
-        """The graph to which an op of this tensor adds: the one that runs at once, or that of a function being traced.
+        """The graph to which an op of this tensor adds: the graph that runs at once, or the graph of a function that is being
+        traced.
 
         Raises RuntimeError inside of another graph, which can't hold the value.
         """
@@ -84,7 +85,7 @@ class EagerTensor(Tensor):
         return self.static_shape
 
     def known_value(self) -> Any:
-        """The value as an array, or None where it is still computed."""
+        """The value as an array, or None if it is still computed."""
         return np.asarray(self._value)
 
     def set_shape(self, shape: ShapeLike) -> None:
@@ -102,7 +103,7 @@ class EagerTensor(Tensor):
     # Its value
 
     def __await__(self) -> Generator[Any, None, EagerTensor]:
-        """The tensor itself, with its value: it waits for one that a thread computes (see `af.eager`)."""
+        """The tensor itself, with its value: it waits for a value that a thread computes (see `af.eager`)."""
         return self
         yield
 

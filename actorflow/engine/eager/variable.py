@@ -71,7 +71,7 @@ class EagerVariable(Variable):
         """See `Variable`.
 
         Args:
-            initial_value: a tensor, a value that becomes one, or a function without arguments that gives one.
+            initial_value: a tensor, a value that becomes a tensor, or a function without arguments that gives either.
             trainable: tapes watch it when it is read.
             validate_shape: the shape of the initial value is the variable's forever. If not, assignments may change it.
             name: `Variable` unless given.
@@ -113,7 +113,7 @@ class EagerVariable(Variable):
 
     @property
     def handle(self) -> Tensor:  # type: ignore[override]
-        """The reference that assignments take; within a function that is traced, the one that stands for it there."""
+        """The reference that assignments take; within a function that is traced, the reference that stands for it there."""
         handle = self.watched_handle
         if handle is self._handle:
             self._check_home()
@@ -140,7 +140,7 @@ class EagerVariable(Variable):
             )
 
     def _settle(self) -> None:
-        """Lets those who wait for new variables know of this one, before it is used for the first time."""
+        """Tells all that wait for new variables of this variable, before its first use."""
         self._is_new = False
         for waiting in list(_waiting):
             settle = waiting()
@@ -365,7 +365,7 @@ def when_used(method: weakref.WeakMethod[Callable[[EagerVariable], None]]) -> No
 
 
 def variable_of(handle: Tensor) -> EagerVariable | None:
-    """The variable to which a handle refers, if it is one of an eager program."""
+    """The variable to which a handle refers, if an eager program made the variable."""
     held = getattr(handle, "_value", None)
     variable = _owners.get(held) if isinstance(held, VariableState) else None
     return None if variable is None else variable()

@@ -2,7 +2,7 @@
 
 A save of several tasks goes in two steps. Each task writes its tensors under names that no other save has (`write`), and says in
 bytes what it wrote. When all have, one task makes the checkpoint of them by one atomic step (`commit`). So a crash at any moment
-leaves the checkpoint that was there before, or the new one, and never a part of one.
+leaves the old checkpoint or the new checkpoint, and never a part of it.
 
 A prefix is the path or URL of a checkpoint, without the endings of its files. Methods are called on threads, for different
 prefixes at the same time. `check()` raises when the step was stopped; it is to be called between pieces of work.
@@ -28,10 +28,10 @@ Check = Callable[[], None]
 class SavedTensor(NamedTuple):
     """A tensor on its way into a checkpoint.
 
-    `kind` is "variable", "node" (what a kernel keeps between runs, by node and key) or "resource" (where a reader is); "left
+    `kind` is "variable", "node" (what a kernel keeps between runs, by node and key) or "resource" (where a reader is). "left
     node" and "left resource" are those that the task was told by a restore and may not have itself
     (`actorflow.engine.formats.merging`). `value` is a numpy array, of objects for strings, and stays as it is until it is
-    written. `region` says which part of the variable it is, where it is not all of it.
+    written. `region` says which part of the variable it is; None stands for all of it.
     """
 
     name: str
@@ -86,8 +86,9 @@ class Reader(ABC):
 
         Raises:
             NotFoundError: variables are not there; all are listed (`stored` raises it).
-            InvalidArgumentError: a part is one of a variable of another shape.
-            DataLossError: a file is missing, cut off or damaged; the message names it, and the tensor where one is.
+            InvalidArgumentError: a part belongs to a variable of another shape.
+            DataLossError: a file is missing, cut off or damaged; the message names the file, and the tensor if a tensor is
+                damaged.
         """
 
     @abstractmethod
@@ -152,7 +153,7 @@ class Reader(ABC):
         return self.load([ReadRequest(tensor_str, None)])[0]
 
     def debug_string(self) -> str:
-        """Each variable's name, type and shape, one in a line."""
+        """The name, type and shape of each variable, each on its own line."""
         return "\n".join(
             f"{name} ({v.element_type.name}) {list(v.shape)}" for name, v in sorted(self.variables().items())
         )
@@ -170,11 +171,11 @@ class Format(Protocol):
         """
 
     def commit(self, prefix: str, parts: Sequence[bytes], check: Check) -> None:
-        """Makes one checkpoint of what all tasks have written, by one atomic step, and survives a crash when it returns. One of
-        that prefix is replaced.
+        """Makes one checkpoint of what all tasks have written, by one atomic step, and survives a crash when it returns. An old
+        checkpoint of that prefix is replaced.
 
         Raises:
-            InvalidArgumentError: two tasks have a variable of one name, or the slices of one are not all of it. The
+            InvalidArgumentError: two tasks have a variable of one name, or the slices of a variable are not all of it. The
                 files that were written are removed.
         """
 
@@ -182,11 +183,11 @@ class Format(Protocol):
         """Removes what `write` has written, for there will be no commit."""
 
     def open(self, prefix: str) -> Reader:
-        """Raises NotFoundError where there is none, DataLossError where it is damaged."""
+        """Raises NotFoundError if there is no checkpoint, DataLossError if it is damaged."""
 
     def exists(self, prefix: str) -> bool:
-        """Whether there is a checkpoint of this format. Tells without reading much. Raises InvalidArgumentError where the prefix
-        can't be one."""
+        """Whether there is a checkpoint of this format. Tells without reading much. Raises InvalidArgumentError for an
+        impossible prefix."""
 
     def remove(self, prefix: str, extras: Sequence[str] = ()) -> None:
         """Removes a checkpoint, and the files of the prefix with the endings `extras`. No moment shows a part of it."""
@@ -196,14 +197,14 @@ class Format(Protocol):
 
 
 class SmallFiles(Protocol):
-    """Small files of folders with checkpoints, such as the one that names the latest: found by the entry point `standard` of
-    `actorflow.files`."""
+    """Small files of folders with checkpoints, such as the file that names the latest checkpoint: found by the entry point
+    `standard` of `actorflow.files`."""
 
     def read_text(self, folder: str, name: str) -> str | None:
-        """A small file of the folder; None where there is none."""
+        """A small file of the folder; None if it does not exist."""
 
     def write(self, folder: str, name: str, content: bytes) -> None:
         """Writes a small file, in full or not at all."""
 
     def remove_file(self, folder: str, name: str) -> None:
-        """Removes a small file. Does nothing where there is none."""
+        """Removes a small file. Does nothing if it does not exist."""

@@ -11,7 +11,7 @@ from actorflow.base.dtypes import DType
 from actorflow.base.shapes import Shape, compatible, num_elements, show
 from actorflow.errors import InvalidArgumentError, NotFoundError
 
-_NEAR_AMONG = 2000  # names among which near ones are looked for; each comparison takes a while
+_NEAR_AMONG = 2000  # names among which near names are looked for; each comparison takes a while
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class RestoreRequest:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """Names that the checkpoint lacks, those that it has beside, and a sentence for each one of another type or shape."""
+    """Names that the checkpoint lacks, those that it has beside, and a sentence for each variable of another type or shape."""
 
     prefix: str
     missing: tuple[str, ...]

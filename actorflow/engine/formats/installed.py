@@ -8,7 +8,7 @@ from actorflow.engine.formats.base import Format, SmallFiles
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 
 STANDARD = "standard"
-"""The format that savers write unless they are told another one."""
+"""The format that savers write unless they are told another format."""
 BUNDLE = "tensor_bundle"
 """TensorFlow's format."""
 _GROUP = "checkpoint"
@@ -36,7 +36,7 @@ def find(name: str) -> Format:
 
 
 def default() -> str:
-    """The format of savers that actorflow makes for a program: TensorFlow's for one that is written against
+    """The format of savers that actorflow makes for a program: TensorFlow's for a program that is written against
     `actorflow.compat.v1`."""
     return BUNDLE if dialect.speaks_v1() else STANDARD
 
@@ -79,7 +79,7 @@ def usable() -> dict[str, Format]:
 
 
 def at(prefix: str) -> Format | None:
-    """The format of the checkpoint at a path; None where there is none of any format."""
+    """The format of the checkpoint at a path; None if no format finds a checkpoint."""
     standard = find(STANDARD)
     try:
         if standard.exists(prefix):
@@ -110,7 +110,7 @@ def of(prefix: str) -> Format:
 
 
 def remove_others(prefix: str, name: str) -> None:
-    """Removes what other formats than the one of that name have at a path: a save replaces the checkpoint that was there."""
+    """Removes what formats of other names have at a path: a save replaces the checkpoint that was there."""
     if len(names()) > 1:
         for other, candidate in usable().items():
             if other != name and candidate.exists(prefix):

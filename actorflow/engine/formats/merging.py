@@ -13,7 +13,7 @@ LEFT = {"left node": "node", "left resource": "resource"}
 
 
 class Written(Protocol):
-    """A tensor that a task has written, or a slice of one, which begins at `begin`."""
+    """A tensor that a task has written, or a slice of a tensor, which begins at `begin`."""
 
     @property
     def name(self) -> str: ...
@@ -51,7 +51,7 @@ def merged(written: Iterable[W], of_kind: Callable[[W, str], W]) -> list[W]:
 
 
 def is_whole(regions: Iterable[Region | None]) -> bool:
-    """Whether the slices of a variable are all of it; None stands for one that is not cut."""
+    """Whether the slices of a variable are all of it; None stands for a variable that is not cut."""
     parts = list(regions)
     if None in parts:
         return len(parts) == 1

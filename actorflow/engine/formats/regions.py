@@ -62,7 +62,7 @@ class Region:
         )
 
     def copy(self, source: Any, into: Region, target: Any) -> None:
-        """Copies what an array with this part and one with the part `into` have in common."""
+        """Copies what an array with this part and an array with the part `into` have in common."""
         mine, theirs = [], []
         for b, s, ob, os in zip(self.begin, self.shape, into.begin, into.shape, strict=True):
             first, last = max(b, ob), max(max(b, ob), min(b + s, ob + os))

@@ -17,7 +17,7 @@ from actorflow.graph.node import NO_ATTRS, Node, TensorId
 
 
 def fold_branches(graph: Subgraph) -> Subgraph:
-    """Leaves out what is dead in each run, and the Switches and Merges that know where they lead.
+    """Leaves out what is dead in each run, and the Switches and Merges whose way is known.
 
     The graph stays as it is where something that is dead is fetched or a target, so that the run can say so, and where more than
     one input of a Merge is left. Loops stay.

@@ -1,8 +1,8 @@
 """Coalescing: convex runs of cheap nodes become one node, whose kernel is a tape (`actorflow.engine.runtime.tape`).
 
 A node's task costs a microsecond, a small addition a tenth of that; so, as XLA clusters operations, this pass merges
-what is cheap. Members of a region start and die together (`ancestry`), run on one device and in one thread, and cost at
-most half a millisecond in all, so that a region never holds the event loop for long.
+what is cheap. Members of a region start and die together (`ancestry`), and run on one device and in one thread. They
+cost at most half a millisecond in all, so a region never holds the event loop for long.
 
 Regions are found by colouring. A node's colour is the largest of its predecessors', plus one wherever an edge crosses
 from one kind of node to another. Colours never fall along a path, so a path that leaves a colour does not return to it:
@@ -143,8 +143,8 @@ def _regions(
 
 
 def _sink_roots(graph: Subgraph, kinds: dict[str, Any], colours: dict[str, int]) -> None:
-    """Moves what could run at the very start, such as reads of variables, to the colour of its first user: it then is in
-    that user's region, and a snapshot is not held from the beginning of the step."""
+    """Moves what could run at the very start, such as reads of variables, to the colour of its first user. The node then
+    is in that user's region, and a snapshot is not held from the beginning of the step."""
     earliest: dict[str, int] = {}
     for node in yielding(reversed(list(graph.nodes.values()))):
         name = node.name
@@ -159,8 +159,9 @@ def _sink_roots(graph: Subgraph, kinds: dict[str, Any], colours: dict[str, int])
 def _with_joined_roots(
     components: dict[str, list[Node]], graph: Subgraph, kinds: dict[str, Any], costs: dict[str, float]
 ) -> list[list[Node]]:
-    """The components, of which the small ones that wait for nothing are one, such as reads of weights that costly nodes use. A
-    path that leaves them can't come back. A single node stays a node: reports of what waits name a queue's or a mutex's users."""
+    """The components; small components that wait for nothing, such as reads of weights that costly nodes use, are joined. A
+    path that leaves them can't come back. A single node stays a node: reports of what waits name a queue's or a mutex's
+    users."""
     groups: list[list[Node]] = []
     joined: dict[Any, list[Node]] = {}
     for name, members in yielding(components.items()):

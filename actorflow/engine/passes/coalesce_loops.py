@@ -1,8 +1,8 @@
 """Coalescing of loops: a while loop of cheap nodes becomes one node, whose kernel is a tape with jumps.
 
-Inner loops first. A loop keeps its frames where that matters: when a node in it is asynchronous or heavy, writes or reads
-a variable's handle, or is on another device, when what enters it comes at different times and something may depend on
-that, and when its primitives are connected in another way than `while_loop` connects them.
+Inner loops first. A loop keeps its frames where that matters: if a node in it is asynchronous or heavy, writes or reads
+a variable's handle, or is on another device. It also keeps them if its inputs come at different times and something may
+depend on that, or if its primitives are connected in another way than `while_loop` connects them.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class LoopVariable:
 @dataclass(frozen=True, slots=True)
 class LoopBody:
     """The body that a `_Loop` node runs. `members` are in order, those of the condition first (`tested` is their
-    number); each has its `guards`, outer ones first. `chosen` says for a Merge which predicate decides, and its inputs
-    for false and true."""
+    number); each has its `guards`, the outer guards first. `chosen` says for a Merge which predicate decides, and its
+    inputs for false and true."""
 
     variables: tuple[LoopVariable, ...]
     condition: TensorId
@@ -94,7 +94,7 @@ class _Loop:
     def node(
         self, mergeable: Callable[[Node], bool], partial: frozenset[TensorId]
     ) -> tuple[Node, dict[TensorId, TensorId]] | None:
-        """The node for the loop, and where its Exits' outputs are found; None where it keeps its frames."""
+        """The node for the loop, and where its Exits' outputs are found; None if the loop keeps its frames."""
         nodes = self._graph.nodes
         merges = [n for n in self._inside if n.role is roles.MERGE and self._goes_back(n)]
         conditions = [n for n in self._inside if n.role is roles.LOOP_CONDITION]
@@ -222,8 +222,8 @@ class _Loop:
         return any(d.is_ref for n in self._enters for d in n.dtypes)
 
     def _may_wait_together(self, partial: frozenset[TensorId]) -> bool:
-        """Whether the whole loop may wait for all that enters it: unless some of it may be dead without the rest, or comes
-        later than the rest, and something that runs asynchronously depends on what leaves the loop."""
+        """Whether the whole loop may wait for all its inputs. It may not if some inputs may be dead without the rest. It
+        may not either if some come later, and something asynchronous depends on what leaves the loop."""
         tokens = {self._tokens[n.name] for n in self._enters}
         if len(tokens) < 2:
             return True

@@ -52,7 +52,7 @@ class Signature:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """The key of a plan: equal keys share one. A partial run goes by the order of feeds and targets."""
+        """The key of a plan: equal keys share a plan. A partial run goes by the order of feeds and targets."""
         if self.partial:
             return (tuple(self.feeds), self.fetches, self.targets, True)
         return (frozenset(self.feeds), self.fetches, frozenset(self.targets), False, frozenset(self.given.items()))

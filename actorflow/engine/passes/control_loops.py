@@ -9,8 +9,8 @@ nothing and goes on as long as the predicate says, which comes from the LoopCond
                           │  └···► Recv (what the body uses)       │
                           └────────────────────────────────────────┘
 
-So devices need no one to coordinate them: in the last iteration the predicate is false, what the body would have sent
-arrives dead, and all frames end by themselves.
+So devices need no coordinator: in the last iteration the predicate is false, what the body would have sent arrives
+dead, and all frames end by themselves.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def short_name(device: str, source: str = "") -> str:
 
 
 def add_control_loops(graph: Subgraph) -> ControlLoops:
-    """Puts the primitives of a placed graph where they cross devices least, and adds a control loop for each device and
-    frame that needs one. A graph without branches and loops over several devices comes back as it is.
+    """Puts the primitives of a placed graph on the devices with the fewest crossings. Adds a control loop for each
+    device and frame that needs it. A graph without branches and loops over several devices comes back as it is.
 
     Raises:
         InvalidArgumentError: a loop over several devices has no LoopCond or several, or a value that there is in some
@@ -114,8 +114,8 @@ def _with_their_inputs(graph: Subgraph) -> Subgraph:
 
 
 def _spread(graph: Subgraph) -> Subgraph:
-    """Enters and NextIterations go to their consumers, one to each device: a value gets into the frame, or into the next
-    iteration, where it is used; so an invariant of a loop crosses once, and not in each iteration."""
+    """Enters and NextIterations go to their consumers, with a copy on each device. A value gets into the frame, or into
+    the next iteration, on the device of its use. So an invariant of a loop crosses once, and not in each iteration."""
     devices: dict[str, dict[str, None]] = {}
     copies: dict[str, list[Node]] = {}
     of: dict[tuple[str, str], str] = {}
@@ -165,7 +165,7 @@ def _on(node: Node, device: str) -> Node:
 
 
 class _Builder:
-    """Finds the trigger of each frame and device where a Recv is needed, or makes one."""
+    """Finds or makes the trigger of each frame and device that needs a Recv."""
 
     def __init__(self, graph: Subgraph, loops: Frames) -> None:
         self.added: list[Node] = []
@@ -220,8 +220,8 @@ class _Builder:
         return node
 
     def _merge_there(self, frame: str, device: str) -> str | None:
-        """A Merge of the loop's own on the device, if there is one that the predicate depends on: an iteration's Recvs then
-        wait for nothing that the iteration as a whole does not wait for."""
+        """A Merge of the loop's own on the device, if the predicate depends on such a Merge: an iteration's Recvs then wait
+        for nothing that the iteration as a whole does not wait for."""
         graph = self._graph
         decides = self._decides.get(frame)
         if decides is None:
@@ -265,7 +265,7 @@ def _goes_back(graph: Subgraph, merge: Node) -> bool:
 
 
 def _not_in_each_iteration(graph: Subgraph) -> set[str]:
-    """The nodes of loops that get a token in the first iteration, or in later ones, only."""
+    """The nodes of loops that get a token in the first iteration only, or in later iterations only."""
     names: set[str] = set()
     for node in yielding(graph.nodes.values()):
         starts = node.role is roles.NEXT_ITERATION or node.role is roles.ENTER and not node.attrs["is_constant"]

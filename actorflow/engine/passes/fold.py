@@ -52,7 +52,7 @@ def fold(graph: Subgraph, evaluate: Evaluate) -> Subgraph:
 def folded(
     node: Node, known: Mapping[TensorId, Node], shape_of: ShapeOf, evaluate: Evaluate, largest: int = _LARGEST
 ) -> Node:
-    """The node; a constant where it can be computed now, and an `Identity` where it gives an input on as it is.
+    """The node; a constant if it can be computed now, and an `Identity` if it passes an input on unchanged.
 
     Args:
         node: the node.
@@ -139,7 +139,7 @@ def _is_one(constant: Node | None) -> bool:
     if constant is None:
         return False
     value = constant.attrs["value"]
-    # A vector of ones may be the scale of a normalization, which is one op with it (`chains`).
+    # A vector of 1s may be the scale of a normalization, which is a single op with it (`chains`).
     return (value.size == 1 or value.shape[1:] == (1,)) and bool(np.all(value == 1))
 
 

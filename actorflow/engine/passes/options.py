@@ -19,8 +19,8 @@ class PlanOptions:
         2.0
 
     Args:
-        coalesce: whether to merge runs of cheap nodes into one. Without it each node is an asyncio task that carries
-            its name.
+        coalesce: whether to merge runs of cheap nodes into one node. Without it each node is an asyncio task that
+            carries its name.
         optimize: whether to fold constants, merge equal nodes and fuse biases, activations and updates into products.
         fuse: whether to fuse nodes, if `optimize` is set.
         jit: whether to compile loops for elementwise ops and for updates that run often (with the extra `jit`;

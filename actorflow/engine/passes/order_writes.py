@@ -1,7 +1,7 @@
 """Updates after reads: a variable is written when the users of its snapshot are done, so that the write goes in place.
 
-Any order is right without this, since a write never changes a snapshot; but a write while one is in use has to leave the
-buffer to it and fill a new one. The added edges only ever order nodes that were unordered.
+Any order is right without this, since a write never changes a snapshot. But a write while a snapshot is in use has to
+leave the buffer to it and fill a new buffer. The added edges only ever order nodes that were unordered.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _EFFORT = 200_000  # steps of the search after which the rest is left as it is
 
 def order_writes(graph: Subgraph, partial: frozenset[TensorId] = frozenset()) -> Subgraph:
     """Adds control edges from the users of a variable's reads to its writes, where that makes no cycle. `partial` are
-    feeds that come while the step runs: no write waits for one that it needs not."""
+    feeds that come while the step runs: no write waits for a feed that it does not need."""
     reads: dict[str, list[str]] = {}
     writes: dict[str, list[str]] = {}
     successors: dict[str, list[str]] = {name: [] for name in graph.nodes}

@@ -26,9 +26,9 @@ def partition(graph: Subgraph, first: str, *, lossy: bool = False, copy_constant
     In loops, Send and Recv run in each iteration: a Recv waits for what starts an iteration on its device
     (`actorflow.engine.passes.control_loops`).
 
-    The attributes of a Send and of its Recv say which edge they carry (`key`, the same text for both, and for no other
-    edge of the graph), from which device to which, and whether it is `lossy`: those of float32 are where `lossy` is set,
-    or where their source was made in `lossy_sends`.
+    The attributes of a Send and of its Recv say which edge they carry: `key`, the same text for both, and for no other
+    edge of the graph. They also say from which device to which the edge leads, and whether it is `lossy`. Edges of
+    float32 are lossy if `lossy` is set, or if their source was made in `lossy_sends`.
 
     Raises:
         InvalidArgumentError: a loop can't be divided (see `add_control_loops`).

@@ -70,7 +70,7 @@ def watched(watch: Watch) -> Iterator[None]:
 
 
 def run_passes(passes: Sequence[Pass[Graphs, Context]], graphs: Graphs, context: Context) -> Graphs:
-    """The graphs that `passes` make of `graphs`, one after the other.
+    """The graphs that `passes` make of `graphs`, in sequence.
 
     Args:
         passes: the pipeline.

@@ -14,7 +14,8 @@ placer.py           `Placer`: the placement of one session, as it grows with its
 ranking.py          ranks: how urgent each node of a divided graph is, by the costs that runs have measured
 schedule_recvs.py   when Recvs start: as late as costs no time, so that what arrives does not lie about until it is used (paper
                     section 5.2)
-search/             the search for a better placement than the greedy one: thousands of simulated steps, from several starts
+search/             the search for a better placement than the greedy placement: thousands of simulated steps, from several
+                    starts
 simulation/         the simulated execution of a graph: what placements are judged by
 study/              the expected step of a placement, as data to ask: timelines, what-if, the difference to a measured step
 """

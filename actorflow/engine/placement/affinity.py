@@ -83,7 +83,7 @@ def lists(uses: Uses) -> Iterator[Joint]:
 
 
 def same(uses: Uses) -> dict[str, str]:
-    """The nodes that compute what another one computes, and which one that is: on one device a pass lets only that run."""
+    """The nodes that compute what another node computes, with that node: on one device a pass lets only that node run."""
     return divide_duplicates(_order(uses), (), _LARGE_ATTRIBUTE)[1]
 
 
@@ -151,8 +151,8 @@ def _written(user: Node, value: Node) -> str | None:
 
 
 def followers(uses: Uses) -> Iterator[Joint]:
-    """Nodes that go where another one is: views and questions for a shape go with their tensor, a source without inputs
-    with its only user."""
+    """Nodes that go to the device of another node: views and questions for a shape go with their tensor, a source
+    without inputs with its only user."""
     for node in yielding(uses.fresh):
         if node.device or node.colocate or node.role in PRIMITIVES:
             continue
@@ -169,7 +169,7 @@ def followers(uses: Uses) -> Iterator[Joint]:
 
 
 def _is_view(node: Node, nodes: Mapping[str, Node]) -> bool:
-    """Whether a node's outputs are parts of its first input, so that sending them costs no more than sending that one."""
+    """Whether a node's outputs are parts of its first input, so that sending them costs no more than sending that input."""
     definition = opdef.lookup(node.op)
     if not definition.view or definition.work != 0 or definition.stateful:
         return False

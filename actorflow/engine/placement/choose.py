@@ -25,8 +25,8 @@ _LONGER_THAN_A_TRANSFER = 500e-6
 
 @dataclass(slots=True)
 class Posed:
-    """The question to a search. `place` is given one with the nodes that a step needs (`needed`), and answers with the
-    `problem`, None where nothing has a choice, and the number of each node's group in it."""
+    """The question to a search. `place` is given a `Posed` with the nodes that a step needs (`needed`). It answers with
+    the `problem`, None if nothing has a choice, and the number of each node's group in it."""
 
     needed: AbstractSet[str]
     problem: SearchProblem | None = None
@@ -35,15 +35,15 @@ class Posed:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a group is where it is, for `explain`. Times are seconds from the begin of the step.
+    """Why a group is on its device, for `explain`. Times are seconds from the begin of the step.
 
-    ends: for each device that the simulation compared, when the group would be done; infinite where there was no room.
-        Empty where there was no choice.
+    ends: for each device that the simulation compared, when the group would be done; infinite for a device without
+        room. Empty if the group had no choice.
     pulled: the node that used the group first and took it along, if that decided.
     together: for members that came along by preference, the node they came with and why.
     step: how long the whole step takes.
-    spread: how long it would take if each group had gone where it ends first, where all was kept on one device because
-        that is as good.
+    spread: if all was kept on one device because that is as good, how long the step would take with each group on the
+        device that ends it first.
     relaxed: what was asked for in vain (soft placement).
     """
 
@@ -121,7 +121,7 @@ def choose(
 
 
 def best(work: Workload, machine: DeviceSet, grouping: Grouping) -> GreedySchedule:
-    """The greedy schedule, or one that keeps all that is free on one device, where that is as good.
+    """The greedy schedule, or a schedule that keeps all that is free on one device, if that is as good.
 
     A greedy walk looks one node ahead: it sees no gain in a faster device that pays only after many nodes.
     """
@@ -153,8 +153,8 @@ def _is_better(free: GreedySchedule, chosen: GreedySchedule) -> bool:
 
 
 def _promising(machine: DeviceSet, grouping: Grouping) -> list[int]:
-    """The devices on which all that is free might be best: the first one, faster ones, and those where something has to
-    be."""
+    """The devices on which all that is free might be best: the first device, faster devices, and those where something
+    has to be."""
     held = {options[0] for options in grouping.options if len(options) == 1}
     free = {device for options in grouping.options if len(options) > 1 for device in options}
     promising: list[int] = []

@@ -1,7 +1,7 @@
 """The cost of a node: expected from its op, types and static shapes, or measured (paper section 3.2.1).
 
 The expected figures are nanoseconds on a current core. They only have to be right within a few times: they decide whether
-a node may be merged with others and where it first runs; what is measured later replaces them.
+a node may be merged with others, and on which device a node first runs; later measurements replace them.
 """
 
 from __future__ import annotations

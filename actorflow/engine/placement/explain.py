@@ -27,8 +27,8 @@ def explain(
     refused: Mapping[str, OpError] | None = None,
     searched: bool = False,
 ) -> str:
-    """Says where node `name` is and why: the nodes that share its device and what joined them, with the user's lines; what
-    they ask for; and of each device what it would have cost, or what ruled it out.
+    """Says where node `name` is and why. The text names the nodes that share its device and what joined them, with the
+    user's lines; and what they ask for. For each device it says what the device would have cost, or what ruled it out.
 
     `nodes`, `placed`, `reasons` and `refused` are what `place` was given and gave. `searched` says that a search has compared the
     devices, and that its words follow.

@@ -13,11 +13,11 @@ from actorflow.graph.node import Node
 
 
 class Candidate(Protocol):
-    """The facts that placement needs of a device, be it one of this process or a record of another task's.
+    """The facts that placement needs of a device, be it a device of this process or a record of another task's.
 
-    It may say more: `budget`, the bytes that its tensors may take; `speed`, relative to a current core; `host`, anything that is
-    equal for the tasks of one host; `cores`, how many its tasks share; and `asynchronous`, true where kernels are only launched,
-    as on a GPU, so that each one takes the device's own time, however short it is, and no core.
+    It may say more: `budget`, the bytes that its tensors may take; `speed`, relative to a current core; `host`, anything that
+    is equal for the tasks of one host; `cores`, how many its tasks share. And `asynchronous` is true if kernels are only
+    launched, as on a GPU; each kernel, however short, then takes the device's own time and no core.
     """
 
     @property
@@ -36,7 +36,7 @@ class Feasible(NamedTuple):
 
 
 def types_of(node: Node, nodes: Mapping[str, Node]) -> tuple[DType, ...]:
-    """The element types by which a node's kernel is chosen: its outputs', or its inputs' where it has no output."""
+    """The element types by which a node's kernel is chosen: its outputs', or its inputs' if it has no output."""
     return node.dtypes or tuple(nodes[e.node].dtypes[e.port] for e in node.inputs)
 
 

@@ -74,7 +74,7 @@ class Choices:
         self._known = placed
 
     def of(self, name: str) -> Sequence[str]:
-        """The names of the devices that are left to the group of `name`; none where it can't be placed at all."""
+        """The names of the devices that are left to the group of `name`; none if the node can't be placed at all."""
         options = self._options.get(self.groups.find(name))
         if options is not None:
             return options

@@ -31,7 +31,7 @@ from actorflow.public import public
 
 _FORMAT = "actorflow costs 1"
 _MOST = 512
-"""The most measurements of an op on a type of device that are kept; the latest ones."""
+"""The most measurements of an op on a type of device that are kept; the latest are kept."""
 _RECENT = 9
 _RIDGE = 4.0
 """The number of measurements that say as much as the line of all ops."""

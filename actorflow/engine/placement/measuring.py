@@ -11,11 +11,14 @@ from actorflow.graph.node import Node, TensorId
 
 
 class NodeMeasurement(NamedTuple):
-    """The measurements by runs of a node, or of several that run as one.
+    """The measurements by runs of a node, or of several nodes that run as one node.
 
-    names: of the graph's nodes. nanoseconds: for one execution of all of them, on `device`. samples: how many runs were
-    timed. sizes: the bytes of outputs whose shapes the graph does not tell. idle: the part of the nanoseconds in which no core
-    was taken. hop: the nanoseconds of a hop from the event loop to the device's thread, or back, where that ran it.
+    names: of the graph's nodes.
+    nanoseconds: for an execution of all of them, on `device`.
+    samples: how many runs were timed.
+    sizes: the bytes of outputs whose shapes the graph does not tell.
+    idle: the part of the nanoseconds in which no core was taken.
+    hop: the nanoseconds of a hop from the event loop to the device's thread, or back, if that thread ran it.
     """
 
     names: tuple[str, ...]
@@ -35,7 +38,7 @@ def encode_observed(rows: Iterable[NodeMeasurement]) -> list[list[Any]]:
 
 
 def decode_observed(rows: Any) -> list[NodeMeasurement]:
-    """The way back. Raises ValueError, TypeError where it is none."""
+    """The way back. Raises ValueError, TypeError for other data."""
     return [
         NodeMeasurement(
             tuple(map(str, names)),
@@ -51,8 +54,8 @@ def decode_observed(rows: Any) -> list[NodeMeasurement]:
 
 
 def measurements(observed: Iterable[NodeMeasurement], nodes: Mapping[str, Node]) -> Measurements:
-    """The measurements of each node of a graph. The time of nodes that run as one is divided in proportion to what was
-    expected of them. If several plans have run a node, the one that was timed most often counts."""
+    """The measurements of each node of a graph. The time of nodes that run as one node is divided in proportion to what
+    was expected of them. If several plans have run a node, the plan that was timed most often counts."""
     whole = Subgraph(nodes)
     seconds: dict[str, float] = {}
     devices: dict[str, str] = {}

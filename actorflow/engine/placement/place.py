@@ -39,11 +39,11 @@ def place(
     reasons: dict[str, Reason] | None = None,
     posed: Posed | None = None,
 ) -> dict[str, str]:
-    """The full device name of each node. Those in `known` stay where they are, and so does what must be with them.
+    """The full device name of each node. Nodes in `known` stay in place, and so does what must be with them.
 
     Args:
         nodes: the whole graph.
-        devices: the first one is where a step begins and ends, and where nodes go that gain nothing elsewhere.
+        devices: a step begins and ends on the first device, and nodes that gain nothing elsewhere go there.
         known: where nodes are already.
         refused: takes the errors of nodes that can't be placed, which are left out then, for a run that needs them; the
             rest of the graph works all the same.
@@ -117,7 +117,7 @@ def place(
 
 
 def _fixed(present: Mapping[str, str], groups: UnionFind) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
-    """The devices of groups with members that are placed already, and groups whose members are on different ones."""
+    """The devices of groups with members that are placed already, and groups whose members are on different devices."""
     decided: dict[str, str] = {}
     apart: dict[str, tuple[str, str]] = {}
     for name, device in present.items():

@@ -28,7 +28,7 @@ class Placer:
     """Places whole graphs, does not move a node again until it is told to (`forget`), and remembers the reasons.
 
     Args:
-        devices: see `place`; the first one is where steps begin.
+        devices: see `place`; steps begin on the first device.
         soft: lets constraints go that nothing meets.
         links: what transfers cost.
     """
@@ -75,7 +75,8 @@ class Placer:
         return ranked(parts, self._nodes, self._devices, self._measured, self._links)
 
     def measured(self, observed: Iterable[NodeMeasurement]) -> Measurements:
-        """The measurements by runs, for each node of the graph that was placed last; learned costs where there are none."""
+        """The measurements by runs, for each node of the graph that was placed last; learned costs for nodes without
+        measurements."""
         return measurements((*self._learned, *observed), self._nodes)
 
     def learn(self, learned: Sequence[NodeMeasurement], links: LinkCosts | None) -> None:
@@ -120,7 +121,7 @@ class Placer:
         return search_request
 
     def moved(self, search_request: Posed, result: SearchResult) -> Placer:
-        """A placer like this one, with the placement that a search has found. Nodes that the search did not look at stay."""
+        """A placer like this placer, with the placement that a search has found. Nodes that the search did not look at stay."""
         assert search_request.problem is not None
         names = search_request.problem.machine.names
         placer = Placer(self._devices, soft=self._soft, links=self._links)
@@ -139,7 +140,7 @@ class Placer:
         return placer
 
     def explain(self, name: str) -> str:
-        """Why a node is where it is; see `actorflow.engine.placement.explain`. Safe on any thread."""
+        """Why a node is on its device; see `actorflow.engine.placement.explain`. Safe on any thread."""
         nodes = self._nodes
         if name not in nodes:
             return f"{name} has no device; it was not placed yet."

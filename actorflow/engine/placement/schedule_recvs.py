@@ -2,10 +2,10 @@
 
 A Recv waits for nothing, so all Recvs of a step would start at its beginning, and what they bring would take memory until
 its users come to it. This pass estimates when each node would run (ASAP, as soon as possible) and when it has to (ALAP, as
-late as the critical path allows), and makes a Recv wait, by a control edge, for a node on its own device that its users
-wait for anyway. So no edge makes anything wait that did not wait before, and none can close a cycle. A change is
-judged by a simulation: an edge stays if the peak memory of some device falls, that of no device rises, and the whole does
-not take longer.
+late as the critical path allows). A control edge makes a Recv wait for a node on its own device that its users wait for
+anyway. So no edge makes anything wait that did not wait before, and none can close a cycle. A change is judged by a
+simulation: an edge stays if the peak memory of some device falls, that of no device rises, and the whole does not take
+longer.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SMALLEST = 64 << 10
 MOST_RECVS = 64
 """The most Recvs that are looked at, the largest first."""
 MOST_TRIALS = 24
-"""The most changes that are tried one by one, if all together are no gain."""
+"""The most changes that are tried singly, if all together are no gain."""
 MOST_WORK = 10_000
 """The most nodes that are simulated in these trials; each takes some microseconds."""
 MOST_NODES = 20_000
@@ -55,7 +55,7 @@ class RecvSchedule:
 
 def schedule_recvs(parts: Mapping[str, Subgraph]) -> dict[str, Subgraph]:
     """The same parts, with control edges that let Recvs of large tensors start just before these are needed. Recvs in
-    loops stay as they are, and so do parts between which little travels, and very large ones."""
+    loops stay as they are, and so do parts between which little travels, and very large parts."""
     scheduled = dict(parts)
     waiting = {device: _large_recvs(part) for device, part in parts.items()}
     if not any(waiting.values()) or sum(len(part.nodes) for part in parts.values()) > MOST_NODES:
@@ -87,7 +87,7 @@ def peak_memory(parts: Mapping[str, Subgraph]) -> Mapping[str, int]:
 
 
 def _accepted(net: _Net, waiting: Mapping[str, Sequence[str]]) -> dict[int, int]:
-    """The control edges to add, by Recv: all that look useful, or else those that are, tried one by one."""
+    """The control edges to add, by Recv: all that look useful, or else those that prove useful in single trials."""
     best = net.simulate({})
     begins = net.asap(best)
     latest = [max(pair) for pair in zip(begins, net.alap(best.makespan))]
@@ -255,8 +255,9 @@ class _Net:
     def delays(
         self, schedule: RecvSchedule, waiting: Mapping[str, Sequence[str]], by: Sequence[float]
     ) -> dict[int, int]:
-        """For each Recv that could start later, the node that it should wait for: of those on its device that all its users
-        wait for, the last that is done early enough for the transfer to be over when the first user has to begin (`by`)."""
+        """For each Recv that could start later, the node that it should wait for. All its users wait for that node, which
+        is on its device. It is the last that is done early enough for the transfer to be over when the first user has to
+        begin (`by`)."""
         self._waited_for = self._waited_for or self._surely_waited_for()
         begin, end = self._times(schedule)
         starters = self._starters(end)

@@ -20,7 +20,8 @@ visible_actors.py   actors that can be seen: with `PlanOptions(coalesce=False)`,
                     is a named task
 codegen/            regions and loops as kernels, and the compilers of their elementwise members
 diagnostics/        what is observed of steps: traces, costs, waits, faults
-event_loops/        event loops: which one runs, one that polls, one that its callers drive, tasks that belong to an object
+event_loops/        event loops: the running loop, a loop that polls, a loop that its callers drive, tasks that belong to
+                    an object
 state/              state that outlives steps: resources, variables, and where tensors of a device lie
 tape/               instructions over places, which one loop runs: what regions and loops are made of
 timeline/           a trace as a picture, and what a step waited for

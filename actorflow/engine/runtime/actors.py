@@ -1,8 +1,9 @@
 """The actors: each node of a device in a step is a task that fires when its channels have filled (paper section 3.1).
 
-An `ExecutorState` is what changes while a plan runs: copies of its counts and slots, which are the channels. Iterations of loops
-are such states too, which come and go with their frames. A node whose count is zero fires in the way that its plan has chosen
-(`PlanNode.fire`): as a task of the dispatcher, as a task of the event loop, in a continuation, or as a move of tokens.
+An `ExecutorState` is what changes while a plan runs: copies of its counts and slots, which are the channels. Iterations of
+loops are such states too, which come and go with their frames. A node whose count is zero fires in the way that its plan has
+chosen (`PlanNode.fire`). It fires as a task of the dispatcher, as a task of the event loop, in a continuation, or as a move of
+tokens.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 _KNOWN = 4
-"""The number of measurements that tell a kernel's cost; before, each run is one."""
+"""The number of measurements that tell a kernel's cost; before, each run is measured."""
 
 
 class ExecutorState:
@@ -85,13 +86,13 @@ class ExecutorState:
             """How many inputs of each Merge were dead."""
 
     def iteration(self, frame: Frame, number: int) -> ExecutorState:
-        """An iteration of a loop that runs inside this one."""
+        """An iteration of a loop that runs inside this executor."""
         return ExecutorState(self.step, frame.plan, self.dispatcher, frame, number)
 
     @property
     def tag(self) -> bytes:
         """The mark that tells this iteration from others of the step: the numbers of the iterations around it and its own, of
-        eight bytes each, outer ones first. Empty outside of loops. Which loops these are, an edge's key says."""
+        eight bytes each, outer iterations first. Empty outside of loops. Which loops these are, an edge's key says."""
         if self.frame is None:
             return b""
         return self.frame.parent.tag + self.number.to_bytes(8, "little")
@@ -148,7 +149,7 @@ class ExecutorState:
                 self.fire(consumer)
 
     def merge(self, edge: MergeEdge, token: Any) -> None:
-        """Brings a token to a Merge: the first live one is enough, and dead ones count when all are."""
+        """Brings a token to a Merge: the first live token is enough, and dead tokens count when all are dead."""
         if token is DEAD:
             dead = self.dead_inputs[edge.consumer] = self.dead_inputs.get(edge.consumer, 0) + 1
             if dead != edge.fatal:
@@ -207,7 +208,7 @@ class ExecutorState:
                 frame.clear()
 
 
-# ---- The ways in which a node fires: `PlanNode.fire` is one of them
+# ---- The ways in which a node fires: `PlanNode.fire` names the node's way
 
 
 def fire_task(executor: ExecutorState, node: PlanNode) -> None:
@@ -335,7 +336,7 @@ def _continue(executor: ExecutorState, node: PlanNode, result: Any, error: BaseE
     step.task_done()
 
 
-# ---- The ways in which a task runs a kernel: `PlanNode.run` is one of them, or that of a coalesced loop
+# ---- The ways in which a task runs a kernel: `PlanNode.run` is such a way, or that of a coalesced loop
 
 
 def launch_by_cost(executor: ExecutorState, node: PlanNode, inputs: list[Any]) -> Any:
@@ -378,7 +379,7 @@ async def await_cancelling(executor: ExecutorState, node: PlanNode, inputs: list
 
 
 def _timed(executor: ExecutorState, node: PlanNode, inputs: list[Any], cost: Cost) -> Any:
-    """Runs a kernel, and keeps what it cost. Raises InternalError where it gives several values for one output."""
+    """Runs a kernel, and keeps what it cost. Raises InternalError if the kernel gives several values for one output."""
     begun = perf_counter_ns()
     result = node.launch(*inputs) if node.region is None else node.region(inputs)
     ended = perf_counter_ns()

@@ -1,13 +1,14 @@
 """Chains: what a device's thread goes on with after a heavy kernel, without a word to the event loop in between.
 
-A hop to the thread and back costs 30 to 100 µs on an idle machine, and on a busy one as many waits for a core. So when a kernel
-on the thread has ended, the thread itself looks who waits for that result alone. No one but this kernel can fire such a
+A hop to the thread and back costs 30 to 100 µs on an idle machine, and on a busy machine as many waits for a core. So when a
+kernel on the thread has ended, the thread itself looks who waits for that result alone. No one but this kernel can fire such a
 node, so the thread may run it: the loop learns of all results in the end, in one go.
 
-A chain ends when it has run all that it may, when a node becomes ready that is the loop's and that somebody else waits for (a
-Send, or what leads to one), when work of another step waits for the thread, or work of this one whose rank is as high, and when
-the step is stopped. It ends before a heavy kernel, too, where a small node that others wait for became ready with it, which need
-not wait on the loop. Nodes that are ready then and that are small, such as updates of variables, the loop fires as always.
+A chain ends when it has run all that it may, and when the step is stopped. It ends when a node becomes ready that is the
+loop's and that somebody else waits for (a Send, or what leads to a Send). It also ends when work of another step waits for
+the thread, or work of this step whose rank is as high. It ends before a heavy kernel, too, where a small node that others
+wait for became ready with it, which need not wait on the loop. Nodes that are ready then and that are small, such as updates
+of variables, the loop fires as always.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class Chain:
         knows none with a rank `above` that of what waits for the thread."""
         if not self.open or not self._ready:
             return None
-        node = max(self._ready, key=_rank)  # of equal ones the first
+        node = max(self._ready, key=_rank)  # of equal nodes the first
         if node.rank <= above or (node.cost.nanoseconds > INLINE_LIMIT_NS and self._keeps_others_waiting()):
             return None
         self._ready.remove(node)

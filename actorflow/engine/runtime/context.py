@@ -53,7 +53,7 @@ class NodeContexts(dict[str, "KernelContext"]):
         """Called when the values for a checkpoint have been taken, and only the writing is left."""
 
     def resume(self, name: str) -> None:
-        """Gives the node its restored state, if there is one and the node is there."""
+        """Gives the node its restored state, if the node and such a state exist."""
         context = self.get(name)
         if context is not None:
             context.state.update(self.restored.pop(name, {}))

@@ -1,9 +1,9 @@
 """The ready queue of an event loop, and the pump that runs node tasks from it.
 
-Every node that fires is an `asyncio.Task`. A task asks its loop for one thing only, `call_soon`, to be stepped; node tasks
-get the dispatcher as their loop, so that being ready and being queued are the same act, and a chain of nodes needs no turn
-of the event loop between its links. That is what makes a task cost 1 µs here instead of 3. A node that waits for something
-of the real loop (an asynchronous kernel) is a task of that loop instead.
+Every node that fires is an `asyncio.Task`. A task asks its loop for one thing only, `call_soon`, to be stepped. Node tasks
+get the dispatcher as their loop. So being ready and being queued are the same act, and a chain of nodes needs no turn of
+the event loop between its links. That is what makes a task cost 1 µs here instead of 3. A node that waits for something of
+the real loop (an asynchronous kernel) is a task of that loop instead.
 
 The pump works for at most `SLICE` seconds in one turn of the event loop, over all sessions, steps and devices; then timers,
 sockets and other tasks have theirs.
@@ -56,7 +56,7 @@ class Dispatcher:
 
     @staticmethod
     def of(loop: asyncio.AbstractEventLoop) -> Dispatcher:
-        """The dispatcher of `loop`; all sessions on it share one."""
+        """The dispatcher of `loop`; all sessions on it share the dispatcher."""
         dispatcher = _dispatchers.get(loop)
         if dispatcher is None:
             dispatcher = _dispatchers[loop] = Dispatcher(loop)
@@ -102,8 +102,8 @@ class Dispatcher:
             self.pumping = False
 
     def may_start(self) -> bool:
-        """Whether a new step may start in this turn: while there is time left of its slice, and one in any case. If others
-        wait, it is their turn first: see `wait_for_start`."""
+        """Whether a new step may start in this turn: while there is time left of its slice, and the first step in any
+        case. If others wait, it is their turn first: see `wait_for_start`."""
         return not self._waiting and self._has_time()
 
     def _has_time(self) -> bool:
@@ -118,7 +118,7 @@ class Dispatcher:
         place = object()
         try:
             while True:
-                self._waiting[place] = loop.create_future()  # which keeps the place of one that was there before
+                self._waiting[place] = loop.create_future()  # which keeps the place of a future that was there before
                 if not self.turn_is_open:
                     self.open_turn()
                 await self._waiting[place]
@@ -128,7 +128,7 @@ class Dispatcher:
             del self._waiting[place]
 
     def open_turn(self) -> None:
-        """Starts the slice of this turn, and asks the loop for the next one."""
+        """Starts the slice of this turn, and asks the loop for the next turn."""
         loop = self._loop()
         if loop is None or loop.is_closed():
             return

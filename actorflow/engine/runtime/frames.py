@@ -1,10 +1,10 @@
 """Frames and iterations: how tokens travel through loops and branches (paper section 4.4).
 
 The rules are those of TensorFlow's executor. An Enter brings a token into the first iteration of its frame, or into each
-one if it is constant; a NextIteration brings one into the next iteration, which waits while `parallel_iterations` of them
-go on. A dead token ends at a NextIteration. An Exit that is dead because the loop goes on is forgotten; if the whole frame
-was dead, its Exits are dead outside. An iteration is over when nothing of it runs or is ready and the one before it is
-over; a frame when its iterations are, and each Enter has brought its token.
+iteration if it is constant. A NextIteration brings a token into the next iteration, which waits while
+`parallel_iterations` of them go on. A dead token ends at a NextIteration. An Exit that is dead because the loop goes on is
+forgotten; if the whole frame was dead, its Exits are dead outside. An iteration is over when nothing of it runs or is
+ready and the iteration before it is over; a frame when its iterations are, and each Enter has brought its token.
 
 These nodes, and in loops Identity, move tokens and compute nothing. They take their turn in the ready queue without a task
 of their own.

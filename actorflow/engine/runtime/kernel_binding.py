@@ -31,9 +31,9 @@ def kernel_of(
     without: AbstractSet[str] = frozenset(),
     constants: Sequence[Any] = (),
 ) -> KernelDef:
-    """The kernel for `node` on `device`; with the inputs' static shapes, one from a library where that pays,
-    unless it is among those `without`. It may be prepared for the inputs that are `constants`. Raises
-    UnimplementedError, with the node's place, where there is none."""
+    """The kernel for `node` on `device`; with the inputs' static shapes, a library's kernel where that pays, unless the
+    library is among those `without`. It may be prepared for the inputs that are `constants`. Raises UnimplementedError,
+    with the node's place, if no kernel exists."""
     types = node.dtypes or input_dtypes
     try:
         base = kernel.lookup(node.op, device.type, types)
@@ -116,7 +116,7 @@ def grouped(node: Node, call: Launch) -> Launch:
 
 
 def list_position(definition: opdef.OpDef) -> int | None:
-    """Which declared input is the list input; an op has at most one."""
+    """Which declared input is the list input; an op has at most one list input."""
     return next((i for i, spec in enumerate(definition.inputs) if spec.kind == "list"), None)
 
 

@@ -2,7 +2,7 @@
 threads of the session.
 
 An infinity or a NaN is a value of a graph like any other. `np.errstate` would do, but each step of a program asks for this, and
-to enter and leave that takes longer than a small step's kernels: here its variable is set to the value that it gives it.
+to enter and leave `np.errstate` takes longer than a small step's kernels. So its variable is set here to the same value.
 """
 
 from __future__ import annotations

@@ -47,9 +47,9 @@ class MergeEdge(NamedTuple):
 class PlanNode:
     """One node as its task sees it.
 
-    `fire` starts it when its channels have filled, `fire_dead` where one of them brought a dead token; their task calls
-    `run`, which calls `launch`. Both ways give the kernel its executor, but for `launch_by_cost`, whose kernels take their
-    inputs alone; a primitive's `launch` moves its tokens.
+    `fire` starts it when its channels have filled, `fire_dead` if one of the channels brought a dead token; their task
+    calls `run`, which calls `launch`. Both ways give the kernel its executor, but for `launch_by_cost`, whose kernels take
+    their inputs alone; a primitive's `launch` moves its tokens.
 
     `places` are its input slots, `blank` is what they hold when nothing is in them. `edges` lists, for each
     output, the (slot, consumer) pairs that it fills; `merges` its edges into Merges; `controls` the nodes that only wait
@@ -77,9 +77,9 @@ class PlanNode:
     may_follow: bool = False
     """Whether a thread that has run what it waits for may go on with it: it keeps nothing between runs, and touches no state."""
     rank: float = 0.0
-    """Of the nodes of a step that wait for a thread, the one with the highest rank is next; see `Subgraph.ranks`."""
+    """Of the nodes of a step that wait for a thread, the node with the highest rank is next; see `Subgraph.ranks`."""
     label: tuple[str, str, str, tuple[str, ...], str] = ("", "", "", (), "")
-    """The name, the op, the key of an edge, the members' names where it is a region, and marks: what traces note in each run."""
+    """The name, the op, the key of an edge, the names of a region's members, and marks: what traces note in each run."""
 
     @property
     def members(self) -> tuple[Node, ...]:
@@ -92,7 +92,7 @@ class Plan:
     """The nodes of one device for one signature, or those of a loop among them.
 
     `feeds` lists, for each fed tensor, the edges that it fills. `loops` are the plans of the loops directly inside, by
-    the name of their frame; `enters` counts the edges that lead into this one.
+    the name of their frame; `enters` counts the edges that lead into this loop.
     """
 
     device: Device

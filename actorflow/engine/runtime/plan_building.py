@@ -87,7 +87,7 @@ def build_plan(
 
 
 class _Builder:
-    """Lays the frames of a part out, and makes their plans, inner ones first."""
+    """Lays the frames of a part out, and makes their plans, inner frames first."""
 
     def __init__(
         self,
@@ -307,7 +307,7 @@ class _Actor(NamedTuple):
 
 
 def _primitive(node: Node, frame: str) -> Primitive | None:
-    """The move that a node is, if it computes nothing; in a loop Identity is one."""
+    """The move that a node is, if it computes nothing; in a loop Identity is a move."""
     return forward if frame != ROOT and node.role is roles.IDENTITY else PRIMITIVES.get(node.role)
 
 
@@ -361,7 +361,7 @@ def _shares_state(node: Node, graph: Subgraph) -> bool:
 
 
 def sum_of_members(node: Node, graph: Subgraph) -> float:
-    """The expected cost of a node, or of all members of a region; UNKNOWN_NS where nothing is known of one of them."""
+    """The expected cost of a node, or of all members of a region; UNKNOWN_NS if nothing is known of a member."""
     if any(opdef.lookup(member.op).work is None for member in members_of(node)):
         return UNKNOWN_NS
     if node.role is not roles.REGION:

@@ -180,7 +180,7 @@ class Step:
 
     def asynchronous_nodes(self, executor: ExecutorState) -> list[tuple[PlanNode, Wait | None]]:
         """The nodes of `executor` that wait in asynchronous kernels, and for what, as far as these tell."""
-        reasons = dict(self._reasons.values())  # of a kernel that waits within a wait, the inner one
+        reasons = dict(self._reasons.values())  # of a kernel that waits within a wait, the inner wait
         pairs = [(node, reasons.get(task)) for task, (owner, node) in self._tasks.items() if owner is executor]
         waits = [(node, None if reason is None else reason()) for node, reason in pairs]
         return [*waits, *((node, None) for owner, node in self.continuing.values() if owner is executor)]
@@ -191,9 +191,9 @@ class Step:
 
     @property
     def idle(self) -> float | None:
-        """For how many seconds only asynchronous kernels have been left, which wait; None where something runs, such as a
-        thread that reads a file for one of them. A task's share of a partial run, which has no account here, is idle too while
-        it waits for feeds: others may wait for something else."""
+        """For how many seconds only asynchronous kernels have been left, which wait; None while something runs, such as
+        a thread that reads a file for such a kernel. A task's share of a partial run, which has no account here, is
+        idle too while it waits for feeds: others may wait for something else."""
         if not (self._blocked or self._lacks_feeds and self._accounting is None):
             return None
         inner = dict(self._reasons.values())  # of a kernel that waits within a wait
@@ -343,7 +343,7 @@ class Step:
         return idle and self.rendezvous.is_local and all(n.node.role is roles.RECV for _, n in self.continuing.values())
 
     def _settles(self) -> bool:
-        """Has devices that only launched their kernels say when these have run; false where there is no such device, or all
+        """Has devices that only launched their kernels say when these have run; false without such a device, or if all
         have. Until then the step is not done, so that their errors are its own."""
         for executor in self.executors:
             device = as_asynchronous(executor.plan.device)

@@ -1,8 +1,8 @@
 """Heavy kernels on the device's compute thread: their order, what it goes on with (`chain`), and those that write variables.
 
 Steps take the thread in turns, in the order in which their kernels became ready. A step gives its turn to the kernel with the
-highest rank, that is the longest way to the end of the step by measured costs (`Subgraph.ranks`), as the simulation of placements
-does. Without ranks that is the one that came first.
+highest rank, that is the longest way to the end of the step by measured costs (`Subgraph.ranks`), as the simulation of
+placements does. Without ranks the kernel that came first is next.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ class _ActiveWrites:
     """Which variables a kernel on a thread touches right now.
 
     On the loop's thread each kernel runs to its end, so updates there are atomic by themselves. A kernel on another thread
-    locks the variables that it touches; nodes that touch one of them meanwhile wait. `writing` holds these kernels: while
-    it is empty, which is nearly always, no one has to look further.
+    locks the variables that it touches; nodes that touch such a variable meanwhile wait. `writing` holds these kernels:
+    while it is empty, which is nearly always, no further look is needed.
     """
 
     def __init__(self) -> None:
@@ -146,7 +146,7 @@ class _Turn:
         self._work.run()
 
     def done(self) -> None:
-        work, self._work = self._work, None  # the device may hold the turn until it has another one
+        work, self._work = self._work, None  # the device may hold the turn until it has other work
         assert work is not None
         work.tell()
 
@@ -154,7 +154,7 @@ class _Turn:
 class _Work:
     """A kernel for a device's thread, and those that the thread goes on with.
 
-    result: the kernel's, where there is no `chain`.
+    result: the kernel's, without a `chain`.
     failure: what a kernel raised, that of the node `running`.
     """
 
@@ -285,7 +285,7 @@ class _Work:
         step = executor.step
         del step.on_threads[id(self)]
         executor.threaded += max(1, len(self._took))
-        executor.launched += max(0, len(self._took) - 1)  # the first one is counted by its task
+        executor.launched += max(0, len(self._took) - 1)  # the first kernel is counted by its task
         if step.stopped:
             return
         is_real = machine.current().is_real

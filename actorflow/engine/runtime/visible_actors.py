@@ -2,8 +2,8 @@
 
 A node's task asks the dispatcher, not the event loop, for its turns. asyncio goes by the loop: `all_tasks()` would leave such a
 task out, and `current_task()` would give that of the caller. So a `NodeTask` says the event loop when it is asked for its loop,
-and in its turns it is the current task there. Continuations and control-flow primitives, which have no task otherwise,
-get one. Sessions that coalesce have plain tasks, and pay nothing for this.
+and in its turns it is the current task there. Continuations and control-flow primitives, which have no task otherwise, get a
+task. Sessions that coalesce have plain tasks, and pay nothing for this.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class TaskState:
         op: the type of the node.
         where: the user's line that made it.
         state: `ready`: it waits for its turn on the event loop. `runs`: its kernel runs there now. `waits`: its kernel
-            is asynchronous and waits for a tensor, a queue or a variable. `on a thread`: a device's thread or one of
-            Python's computes it.
+            is asynchronous and waits for a tensor, a queue or a variable. `on a thread`: a device's thread or a thread
+            of Python's computes it.
         task: the node's asyncio task; None in a session that coalesces, and behind another kernel on a device's thread.
     """
 
@@ -111,7 +111,7 @@ class Turns(Dispatcher):
 
     def call_soon(self, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> None:
         """Queues a turn of a node's task, which asyncio's callback names. Other callbacks, such as those of a
-        task that waits for this one, go to the event loop: they may end a step, which must not happen within another one."""
+        task that waits for this task, go to the event loop: they may end a step, which must not happen within another step."""
         try:
             task = callback.__self__  # type: ignore[attr-defined]
         except AttributeError:

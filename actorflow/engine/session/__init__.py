@@ -25,5 +25,5 @@ statistics.py          what sessions count: `SessionStatistics`, how they come a
 step_runner.py         the steps of one session: admitted, started, waited for, stopped, and counted
 partial/               partial runs: one step that is fed and fetched in several calls (TensorFlow's `partial_run`)
 planning/              from signatures of runs to plans
-waiting/               how steps wait: for their turn, until a deadline, for one another; and reports of it
+waiting/               how steps wait: for their turn, until a deadline, for other steps; and reports of it
 """

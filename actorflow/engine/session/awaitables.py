@@ -122,6 +122,6 @@ def refuse_await(session: str) -> None:
 
 @lru_cache(maxsize=256)
 def _awaits(code: CodeType, at: int) -> bool:
-    """Whether the instruction behind the one at this offset takes an awaitable."""
+    """Whether the instruction after this offset takes an awaitable."""
     following = (each.opname for each in dis.get_instructions(code) if each.offset > at and each.opname != "CACHE")
     return next(following, "") == "GET_AWAITABLE"

@@ -1,9 +1,8 @@
 """`blocking.Session`: the same session without `await`, for scripts and plain prompts.
 
-A private event loop belongs to the session. The thread that calls drives it while it waits, so a call costs no hop to
-another thread; when several threads call at once, one of them drives and serves the others, and hands over when its own
-call is done. A caller that is inside an event loop already (a notebook's cell) can't drive a second one; a helper thread
-does it for him.
+A private event loop belongs to the session. The thread that calls drives it while it waits, so a call costs no hop to another
+thread. When several threads call at once, one thread drives and serves the others, and hands over when its own call is done. A
+caller that is inside an event loop already (a notebook's cell) can't drive a second loop; a helper thread does it for him.
 """
 
 from __future__ import annotations
@@ -270,7 +269,7 @@ class Session:
             search: how many seconds to search.
             seed: of the search's random numbers.
             trials: how many placements to simulate, in place of seconds.
-            costs: learned ones, for nodes that no run has measured, and for links.
+            costs: learned costs, for nodes that no run has measured, and for links.
         """
         if search is None:
             return self._call(lambda: self._session.replan(costs=costs))

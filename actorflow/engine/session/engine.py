@@ -75,13 +75,13 @@ class Engine(Protocol):
         """Whether there is anything to close."""
 
     def open(self) -> None:
-        """Binds it to the running loop. Raises FailedPreconditionError where it is closed, or belongs to another loop."""
+        """Binds it to the running loop. Raises FailedPreconditionError after `close`, or if it belongs to another loop."""
 
     async def plan(self, signature: Signature, *, coalesce: bool = True, trial: bool = False) -> Any:
-        """The plan for a signature, made where there is none; by the placement that is on trial, if it is asked for."""
+        """The plan for a signature, which is made at its first use; by the placement that is on trial, if `trial` is true."""
 
     def asked(self, plan: Any) -> tuple[Signature, bool] | None:
-        """The signature of a plan, and whether it is coalesced; None where it is no plan in force."""
+        """The signature of a plan, and whether it is coalesced; None for a plan that is not in force."""
 
     run: Run
     """Runs a step of a plan, and gives the values of its fetches. While a placement is on trial, that runs steps in its place."""
@@ -90,7 +90,7 @@ class Engine(Protocol):
         """`run` without a task, in a callback of the event loop: the values of a step that ends at once, else what waits."""
 
     async def start_partial(self, plan: Any, signature: Signature) -> PartialStep:
-        """Starts a step that is fed and fetched in parts; the plan is that of the signature, a partial one."""
+        """Starts a step that is fed and fetched in parts; the plan is that of the signature, which is partial."""
 
     async def extend(self) -> None:
         """Takes in what was added to the graph."""
@@ -102,25 +102,25 @@ class Engine(Protocol):
         """All devices, in the order in which unconstrained nodes prefer them."""
 
     def placements(self) -> Mapping[str, str]:
-        """The devices of the nodes that have one. It is another object when a node has got one, or another one."""
+        """The devices of the nodes that are placed. It is another object when a node has got a device, or another device."""
 
     async def explain(self, name: str) -> str:
-        """Why a node is where it is."""
+        """Why a node has its device."""
 
     async def observed(self) -> list[NodeMeasurement]:
         """The measurements of nodes by runs."""
 
     async def learn(self, costs: CostModel) -> None:
-        """Takes learned costs, by which plans are placed until runs have shown better ones."""
+        """Takes learned costs, by which plans are placed until runs have shown better costs."""
 
     async def replan(self) -> None:
-        """Forgets all plans; the next ones are placed by what runs have shown."""
+        """Forgets all plans; later plans are placed by the measurements of runs."""
 
     async def posed(self) -> SearchProblem | None:
         """The step that runs most and its placement, as a search would get it; None where no node has run or was placed."""
 
     async def search(self, seconds: float, seed: int, trials: int | None) -> SearchReport:
-        """Looks for a better placement; one that is found goes on trial (see `plan`) until it is settled."""
+        """Looks for a better placement. If the search finds it, it goes on trial (see `plan`) until it is settled."""
 
     async def settle(self, adopt: bool, verdict: str) -> bool:
         """The placement on trial is in force from now on, or forgotten; gives which of them."""
@@ -135,13 +135,13 @@ class Engine(Protocol):
         """Asks other tasks now, so that `pending` knows of theirs."""
 
     def recent(self, seconds: float | None, step: int | None) -> Trace:
-        """The steps of the last seconds, or one of them, as far as they are recorded."""
+        """The steps of the last seconds, or a single step, as far as they are recorded."""
 
     def tasks(self) -> list[TaskState]:
         """The nodes that are ready, run or wait."""
 
     def allow_files(self, folder: str) -> None:
-        """Lets ops use a folder, as far as this process is the one to allow it."""
+        """Lets ops use a folder, as far as this process may allow it."""
 
     def statistics(self) -> SessionStatistics: ...
 

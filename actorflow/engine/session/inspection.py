@@ -36,7 +36,7 @@ class Inspection:
         return self._engine.devices()
 
     def placement(self, element: Any) -> str:
-        """The full name of the device of an operation or tensor. Raises FailedPreconditionError where it has none yet.
+        """The full name of the device of an operation or tensor. Raises FailedPreconditionError before it has a device.
 
         Example:
             >>> x = af.placeholder(af.float32)
@@ -165,7 +165,7 @@ class Inspection:
         return PlacementStudy(problem)
 
     async def measured(self) -> list[NodeMeasurement]:
-        """The measurements of runs so far, for each node or for several that run as one.
+        """The measurements of runs so far, for each node or for several fused nodes.
 
         Example:
             >>> x = af.placeholder(af.float32)

@@ -59,7 +59,7 @@ async def measure_links(target: str, *, rounds: int = 21, credentials: Any = Non
         credentials: as of a `Session`.
 
     Returns:
-        The links, for `CostModel.links`. Those between hosts and those within a host are the medians of the measured ones.
+        The links, for `CostModel.links`. Those between hosts and those within a host are the medians of the measured links.
     """
     async with Session(target, Graph(), credentials=credentials) as session:
         await session.warmup([])
@@ -125,7 +125,7 @@ async def _timed(
 
 
 def _chain(source: str, other: str, elements: int) -> tuple[list[Operation], list[Operation]]:
-    """A step that makes a tensor, and one whose tensor also goes to and fro. Both tasks have a part in either."""
+    """A step that makes a tensor, and a step whose tensor also goes to and fro. Both tasks have a part in either."""
     with device_scope(other):
         beside = group(random_uniform([1]))
     ends: list[list[Operation]] = []

@@ -19,10 +19,11 @@ class Prefetch:
         async for batch in af.train.prefetch(session, batch_t):
             ...
 
-    `parallel` runs are in flight at a time: with one, each begins where the former has ended, as in a loop without prefetching.
-    It ends where a run raises `OutOfRangeError`; other errors are raised, behind the results before them. A loop that is left
-    early leaves its runs to the session, which ends them when it closes; `async with`, or `aclose`, ends them at once. Cancelling
-    the consumer loses no result: the next turn gets it. The results of the runs ahead are lost when they are ended.
+    `parallel` runs are in flight at a time: with 1, each run begins after the former has ended, as in a loop without
+    prefetching. It ends where a run raises `OutOfRangeError`; other errors are raised, behind the results before them. A loop
+    that is left early leaves its runs to the session, which ends them when it closes; `async with`, or `aclose`, ends them at
+    once. Cancelling the consumer loses no result: the next turn gets it. The results of the runs ahead are lost when they are
+    ended.
     """
 
     def __init__(self, session: Session, fetches: Any, depth: int = 2, parallel: int = 1) -> None:

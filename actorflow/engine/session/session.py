@@ -84,8 +84,8 @@ class Session(Inspection):
         1.0 4.0 9.0
 
     Args:
-        target: "" is this process; `tcp://host:port`, or the `target` of a server or cluster, is one of a cluster's
-            tasks. Unless given, the environment's `ACTORFLOW_TARGET` says it, or else it is this process.
+        target: "" is this process; `tcp://host:port`, or the `target` of a server or cluster, is a task of a cluster. Unless
+            given, the environment's `ACTORFLOW_TARGET` says it, or else it is this process.
         graph: the graph to run; the default graph unless given.
         devices: the number of devices of each type, such as `{"CPU": 2}`, or the devices themselves. A cluster has its
             own.
@@ -98,9 +98,9 @@ class Session(Inspection):
             names unless given.
         transport: the name of the transport to the target; "auto" takes that of the target's scheme, and shared memory on
             the same host.
-        connect_timeout: how many seconds to wait for tasks of the cluster that are absent, which the error then names. One that
-            refuses, or is not the one that it should be, is an error at once. A program that starts beside its tasks says how
-            long that may take, such as 60. Supervisors and Estimators wait two minutes.
+        connect_timeout: how many seconds to wait for tasks of the cluster that are absent, which the error then names. A task
+            that refuses, or that is another task than expected, is an error at once. A program that starts beside its tasks
+            says how long that may take, such as 60. Supervisors and Estimators wait two minutes.
     """
 
     ends_with_its_owner: bool = False
@@ -145,7 +145,7 @@ class Session(Inspection):
         self._prepared: dict[Any, Prepared] = {}
         self._trial: PlacementTrial | None = None
         self._handles: Handles | None = None  # of tensors that the session keeps, once there are some
-        self._face: weakref.ref[Any] = weakref.ref(self)  # the session as its user sees it: a blocking one, maybe
+        self._face: weakref.ref[Any] = weakref.ref(self)  # the session as its user sees it: a blocking session, maybe
         self._engine: Engine
         if not target:
             self._engine = LocalEngine(self.graph, options, self._admission, devices, limits, recording)
@@ -192,8 +192,8 @@ class Session(Inspection):
         `control_dependencies([update])`.
 
         Args:
-            fetches: a tensor, a variable, an operation (gives None), the name of one, or a list, tuple or dict of these.
-                The handle of a queue gives its container and name.
+            fetches: a tensor, a variable, an operation (gives None), the name of any of these, or a list, tuple or dict of
+                these. The handle of a queue gives its container and name.
             feeds: values for tensors, by tensor or name; they cut the graph there. The key may be a tuple of tensors, such
                 as the state of a recurrent cell, and the value then has as many parts.
             timeout: seconds for all of it: to connect, to make a plan, to wait for its turn, and to run. `anyio.fail_after` and
@@ -420,7 +420,8 @@ class Session(Inspection):
     def reset(
         target: str = "", containers: Sequence[str] = (), credentials: Any = None, timeout: float | None = None
     ) -> None:
-        """Drops the state in these named containers, in all sessions of the process; in each one where none is named.
+        """Drops the state in these named containers, in all sessions of the process; in all containers if `containers` is
+        empty.
 
         For a cluster see `actorflow.cluster.client.inquiries.reset`, which awaits it.
 
@@ -435,7 +436,7 @@ class Session(Inspection):
         Args:
             target: "", which is this process.
             containers: the names.
-            credentials, timeout: for a cluster; `blocking.Session.reset` takes one.
+            credentials, timeout: for a cluster; `blocking.Session.reset` takes a cluster.
         """
         if target:
             raise UnimplementedError(
@@ -473,16 +474,17 @@ class Session(Inspection):
         trials: int | None = None,
         costs: CostModel | None = None,
     ) -> PlacementTrial | None:
-        """Lets the next run of each signature make its plan again, and place its nodes by what runs have shown: the times of
-        nodes, and the sizes of tensors whose shapes the graph does not tell. A node with state stays on its device.
+        """Lets the next run of each signature make its plan again, and place its nodes by the measurements of runs: the times
+        of nodes, and the sizes of tensors of unknown shape. A node with state stays on its device.
 
         A first plan goes by estimates, which know nothing of what a kernel of the program's own does. It pays to call this
         after the first steps of a program that leaves devices open, and never by itself: where a graph is cut decides which of
         its nodes are fused, and so the last bits of results.
 
         With `search`, nothing is forgotten: a search looks for a better placement of the steps that run most, in a process of
-        its own, while others run. The one that it finds then runs in turns with the present one: the program's next steps, some
-        twenty to sixty of them, are timed in pairs. It is adopted if a sign test says that it is faster, and put back otherwise.
+        its own, while others run. The placement that it finds then runs in turns with the present placement: the program's next
+        steps, some twenty to sixty of them, are timed in pairs. It is adopted if a sign test says that it is faster, and put
+        back otherwise.
 
             trial = await session.replan(search=5.0)
             print(trial.report.present, trial.report.found)    # simulated seconds of a step
@@ -503,14 +505,14 @@ class Session(Inspection):
             search: how many seconds to search. Call it after the first steps, so that their costs are known.
             seed: of the search's random numbers.
             trials: how many placements to simulate, in place of seconds: then the same costs give the same placement.
-            costs: learned ones, for nodes that no run has measured, and for links. With them the first plan is a good one.
+            costs: learned costs, for nodes that no run has measured, and for links. With them the first plan is good already.
 
         Returns:
             None, or the trial of what was found, where `search` is given.
 
         Raises:
             ResourceExhaustedError: with `search`, no placement fits into the devices' memory; it says what each one lacks.
-            UnavailableError: the master was lost meanwhile. The session goes on with another one.
+            UnavailableError: the master was lost meanwhile. The session goes on with another master.
         """
         self._engine.open()
         if self._trial is not None:

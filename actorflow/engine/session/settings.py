@@ -37,7 +37,7 @@ class SessionLimits:
         max_queued_steps: the maximum number of steps that wait for their turn; more are refused with
             `errors.Overloaded`.
         max_waiting_steps: the maximum number of steps that only wait in asynchronous kernels, for a queue for example.
-            Such a step gives up its place among the running ones. One more is stopped with `errors.Overloaded`.
+            Such a step gives up its place among the running steps. A further step is stopped with `errors.Overloaded`.
 
     Raises:
         ValueError: a number is too small.

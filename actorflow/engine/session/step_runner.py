@@ -96,7 +96,7 @@ class StepRunner(StepCounts):
         return self._loop is not None
 
     def open(self) -> None:
-        """Binds this to the running loop. Raises FailedPreconditionError where it is closed, or belongs to another."""
+        """Binds this to the running loop. Raises FailedPreconditionError after `close`, or if it belongs to another loop."""
         if self.closed:
             raise FailedPreconditionError(
                 "The session is closed.",
@@ -253,7 +253,7 @@ class StepRunner(StepCounts):
             step.release()
 
     async def _enter(self, timeout: float | None, begun: float) -> None:
-        """Waits for a place. Raises DeadlineExceededError where the time is up before there is one."""
+        """Waits for a place. Raises DeadlineExceededError if the time is up before a place is free."""
         self.open()
         what = f"before it could start: {self.admission.inflight} steps are running"
         with deadline(timeout, begun, what):
@@ -273,7 +273,7 @@ class StepRunner(StepCounts):
         accounting: StepAccounting | None = None,
         begun: float | None = None,
     ) -> Step:
-        """Starts a step; `expected_feeds` is how many come later in a partial run. `accounting` counts it where it only waits.
+        """Starts a step; `expected_feeds` is how many come later in a partial run. `accounting` counts it while it only waits.
         `begun` is the time by the event loop; now unless given."""
         if self.closed or self._loop is not asyncio._get_running_loop():
             self.open()

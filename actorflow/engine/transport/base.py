@@ -75,7 +75,7 @@ class Channel(Protocol):
     """The name of the transport."""
     reach: Reach
     peer_memory: PeerMemory | None
-    """The memory that devices at both ends share; None if tokens are always bytes. With one, `send` takes a
+    """The memory that devices at both ends share; None if tokens are always bytes. With shared memory, `send` takes a
     `SharedTensor` too, and what comes for it is a `PeerTensor`."""
 
     @property
@@ -89,7 +89,7 @@ class Channel(Protocol):
         """
 
     def enclosed(self, token: Any) -> Any:
-        """The form of a tensor within a message: it arrives as the array, and is not copied. None where it has to be sent as a
+        """The form of a tensor within a message: it arrives as the array, and is not copied. None if it has to be sent as a
         token."""
 
     def expect(self, edge: int, step: int, tag: bytes, callback: Callback) -> Callable[[], None]:
@@ -108,7 +108,7 @@ class Channel(Protocol):
         """Nothing goes over the edge any more: `statistics` do not tell of it."""
 
     def waiting_tokens(self) -> list[int]:
-        """The steps for which tokens have come that no one has asked for yet."""
+        """The steps for which tokens have come that no caller has asked for yet."""
 
     def post(self, message: Any) -> None:
         """Queues a message of msgpack's types. Raises ResourceExhaustedError when the peer takes none for too long."""
@@ -167,7 +167,7 @@ class Endpoint(Protocol):
         timeout: float = 10.0,
         progress: Callable[[str], object] | None = None,
     ) -> Channel:
-        """A channel to the peer at `address`, which may start later. With `incarnation`, to this one or to none.
+        """A channel to the peer at `address`, which may start later. With `incarnation`, to this incarnation or to none.
 
         `key` is the public key that the peer must prove to have; without it, ours, which a cluster may share.
         `progress` is told "resolved", "connected", "authenticated", "accepted", each once it is so.

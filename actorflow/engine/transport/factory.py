@@ -1,10 +1,10 @@
-"""`TransportFactory`: all that the core knows of a transport. An entry point of `actorflow.transports` names one.
+"""`TransportFactory`: all that the core knows of a transport. An entry point of `actorflow.transports` names a factory.
 
     [project.entry-points."actorflow.transports"]
     streams = "my_package:STREAMS"
 
 A program asks for it by the entry point's name: `LocalCluster(transport="streams")`, `actorflow worker --transport streams`.
-CONTRIBUTING.md tells how one is made, and `actorflow.testing.transport_contract` tries it.
+CONTRIBUTING.md tells how to make a transport, and `actorflow.testing.transport_contract` tries it.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ class Arena(BlockSource, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TransportFactory:
-    """One transport: where it reaches, and how its endpoints are opened.
+    """One transport: its reach, and how its endpoints are opened.
 
     Args:
         name: as the entry point and each `Channel.transport` say it.
-        scheme: what addresses begin with, such as "tcp" for `tcp://host:port`. Several transports may share one.
-        reach: which peers it brings together. One that reaches ANY host carries all between two tasks, and listens at
-            `scheme://host:port`. One of the same HOST carries tensors beside such a one, at an address of its own choice. One
-            of the same PROCESS carries all between tasks on one event loop, and its addresses are names.
+        scheme: what addresses begin with, such as "tcp" for `tcp://host:port`. Several transports may share a scheme.
+        reach: which peers it brings together. A transport to ANY host carries all between two tasks, and listens at
+            `scheme://host:port`. A transport within one HOST carries tensors beside it, at an address of its own choice. A
+            transport within one PROCESS carries all between tasks on one event loop, and its addresses are names.
         open: `open(me, *, accept, epoch, listen, ...) -> Endpoint`, called on the event loop. `me` is the process's `Identity`;
-            `accept` is called with each channel that a peer has opened; `epoch` is the cluster's; `listen` is the
-            address to listen at, "" for one of its own choice, or None. If `reach` is ANY it gets `advertise`, the
-            address that peers are told or None; with `make_keys` it gets `keys` and `allowed` (further public keys),
-            and with `make_arena` it gets `arena`. Each of `options` may come too. Without keys it listens on loopback
-            addresses only: it raises PermissionDeniedError for others.
+            `accept` is called with each channel that a peer has opened; `epoch` is the cluster's. `listen` is the address to
+            listen at, "" for an address of its own choice, or None. If `reach` is ANY it gets `advertise`, the address that
+            peers are told or None; with `make_keys` it gets `keys` and `allowed` (further public keys), and with `make_arena`
+            it gets `arena`. Each of `options` may come too. Without keys it listens on loopback addresses only: it raises
+            PermissionDeniedError for others.
         cost: its rank for `transport="auto"`, which takes the cheapest of ANY reach, and beside it the cheapest of the same
             HOST if that is cheaper. Ours are 0 (in a process), 10 (shared memory) and 50 (TCP).
         make_keys: makes a new pair of keys. None where the transport can't tell friend from foe.
@@ -57,7 +57,7 @@ class TransportFactory:
         options: names of further keywords of `open`. The core knows `heartbeat_seconds`: a peer that is silent for three times as
             long is lost.
         versions: says which libraries it stands on, for the first lines of a task's log.
-        unavailable: why it can't work on this machine; empty where it can.
+        unavailable: why it can't work on this machine; empty if it can.
     """
 
     name: str

@@ -60,12 +60,12 @@ def usable() -> tuple[TransportFactory, ...]:
 
 
 def cheapest(reach: Reach) -> TransportFactory | None:
-    """The cheapest one of just this reach."""
+    """The cheapest transport of just this reach."""
     return next((factory for factory in usable() if factory.reach is reach), None)
 
 
 def with_scheme(scheme: str) -> TransportFactory | None:
-    """The cheapest one whose addresses begin with `scheme`; None where no transport is installed for them."""
+    """The cheapest transport whose addresses begin with `scheme`; None if no such transport is installed."""
     if scheme in names():  # a transport's scheme is often its name, and then the others need not be imported
         factory = _checked(scheme, plugins.load(_GROUP, scheme))
         if factory.scheme == scheme:
@@ -74,8 +74,8 @@ def with_scheme(scheme: str) -> TransportFactory | None:
 
 
 def for_target(transport: str, target: str) -> str:
-    """The name of the transport to a target: `transport`, unless the target's scheme is of another one that "auto" would not
-    take, or of one that joins the tasks of one process, which nothing else reaches."""
+    """The name of the transport to a target: `transport`, unless the target's scheme is of another transport that "auto" would
+    not take, or of a transport within a process, which nothing else reaches."""
     factory = with_scheme(target.partition("://")[0])
     if factory is None or factory is cheapest(Reach.ANY):
         return transport
@@ -88,7 +88,7 @@ def schemes() -> list[str]:
 
 
 def key_maker() -> TransportFactory:
-    """The cheapest one that makes keys. Raises FailedPreconditionError where there is none."""
+    """The cheapest transport that makes keys. Raises FailedPreconditionError if no transport does."""
     for factory in usable():
         if factory.make_keys is not None:
             return factory

@@ -19,8 +19,8 @@ class EdgeCount:
 
 @dataclass(frozen=True, slots=True)
 class ChannelStatistics:
-    """A channel's life so far. `clock_offset` is the peer's monotonic clock less ours, in seconds, and `clock_error` by how much
-    that may be wrong; both are 0 where the two processes read one clock, and None before the beats have told."""
+    """A channel's life so far. `clock_offset` is the peer's monotonic clock less ours, in seconds, and `clock_error` by how
+    much that may be wrong. Both are 0 if the two processes read one clock, and None before the beats have told."""
 
     transport: str
     bytes_sent: int

@@ -36,7 +36,7 @@ def fold_scales(graph_def: GraphDef) -> GraphDef:
     messages = Messages(graph_def)
     uses = messages.uses()
     changed = True
-    while changed:  # one that was folded may be what another one is folded into
+    while changed:  # a folded node may be what another node is folded into
         changed = False
         for node in list(messages.nodes.values()):
             affine = _found(messages, node)
@@ -58,7 +58,7 @@ def _vector(messages: Messages, node: NodeDef) -> tuple[str, Any] | None:
 
 
 def _added(messages: Messages, uses: Any, node: NodeDef) -> bool:
-    """Whether two sums with vectors were made one."""
+    """Whether two sums with vectors were joined."""
     outer = _vector(messages, node)
     before = None if outer is None else messages.nodes[split(outer[0])[0]]
     inner = None if before is None or before.op != "BiasAdd" else _vector(messages, before)

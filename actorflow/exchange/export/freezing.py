@@ -173,7 +173,7 @@ def optimize_for_inference(
         input_node_names: names of nodes, which become placeholders.
         output_node_names: names of nodes.
         placeholder_type_enum: the element type of inputs that are no placeholders, as a number of `DataType`; or a list of
-            one for each input.
+            these, a number for each input.
 
     Raises:
         InvalidArgumentError: it has variables, or nodes that write state, which are named.

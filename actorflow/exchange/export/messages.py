@@ -71,7 +71,7 @@ class Messages:
         self.nodes: dict[str, NodeDef] = names_of(graph_def.node)
 
     def message(self, nodes: Iterable[NodeDef] | None = None) -> GraphDef:
-        """The nodes, or those given, as a message with the library and versions of the first one."""
+        """The nodes, or those given, as a message with the library and versions of the original message."""
         graph_def = GraphDef()
         if self._graph_def.HasField("library"):
             graph_def.library.CopyFrom(self._graph_def.library)
@@ -84,7 +84,7 @@ class Messages:
         return Counter(split(text)[0] for node in self.nodes.values() for text in node.input)
 
     def constant(self, text: str) -> Any:
-        """The array that an input gives where it is a constant or a copy of one; None otherwise."""
+        """The array that an input gives if it is a constant or a copy of a constant; None otherwise."""
         name, port = split(text)
         for _ in self.nodes:
             node = self.nodes.get(name)

@@ -56,7 +56,7 @@ class BackendRep:
 
 
 def _decides(value: Any) -> bool:
-    """Whether a value may be one that decides about shapes."""
+    """Whether a value may decide about shapes."""
     array = np.asarray(value) if not isinstance(value, (list, tuple)) and value is not None else None
     return array is not None and array.ndim <= 1 and array.dtype.kind in "biuf" and array.size <= 64
 

@@ -125,7 +125,7 @@ class Scope:
             )
 
     def get(self, name: str) -> Value:
-        """The value of a name. Raises InvalidArgumentError where there is none."""
+        """The value of a name. Raises InvalidArgumentError for an unknown name."""
         if name in self.values:
             return self.values[name]
         if self.parent is not None:

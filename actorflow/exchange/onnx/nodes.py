@@ -30,8 +30,8 @@ class Node:
     Args:
         op, domain, name: as in the file.
         opset: the version of the domain's ops that the file asks for.
-        inputs: the values; None for one that is left out.
-        outputs: the names of the outputs; "" for one that no one asks for.
+        inputs: the values; None for an input that is left out.
+        outputs: the names of the outputs; "" for an output that nothing asks for.
         attrs: numbers, text, lists of these, arrays, messages of graphs and types.
         scope: the names that its bodies may use.
     """
@@ -46,17 +46,17 @@ class Node:
     scope: Scope = field(repr=False)
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """An attribute, or `default` where it is not given."""
+        """An attribute, or `default` unless given."""
         return self.attrs.get(name, default)
 
     def required(self, name: str) -> Any:
-        """An attribute that has to be there. Raises InvalidArgumentError where it is not."""
+        """An attribute that has to be there. Raises InvalidArgumentError if it is missing."""
         if name not in self.attrs:
             raise InvalidArgumentError(f"The attribute {name!r} is missing in {self}.")
         return self.attrs[name]
 
     def input(self, at: int) -> Any:
-        """An input, or None where it is left out."""
+        """An input, or None if it is left out."""
         return self.inputs[at] if at < len(self.inputs) else None
 
     def set_input(self, at: int, value: Any) -> None:

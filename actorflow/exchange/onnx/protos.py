@@ -87,7 +87,7 @@ class ValueInfoProto(Message):
 
 
 class AttributeProto(Message):
-    """The value is in one of the fields of the group, and `type` says in which one."""
+    """The value is in one of the fields of the group, and `type` says in which field."""
 
     FIELDS: ClassVar[dict[str, Field]] = {
         "name": Field(1, "string"),

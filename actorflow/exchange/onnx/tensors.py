@@ -42,7 +42,7 @@ class DataFolders:
         return cls(tuple(bases), tuple(dict.fromkeys(base.resolve() for base in bases)))
 
     def find(self, location: str) -> Path | None:
-        """The file of a location, None where there is none. Raises PermissionError where it lies outside."""
+        """The file of a location, None if it does not exist. Raises PermissionError if it lies outside."""
         plain = os.path.normpath(location)
         if not location or "\0" in location or os.path.isabs(location) or plain.startswith(".."):
             raise PermissionError(location)
@@ -67,7 +67,7 @@ def array_of(tensor: Any, folder: DataFolders | None = None) -> Any:
 
     Args:
         tensor: the message.
-        folder: where external data may lie; None where there is no place.
+        folder: where external data may lie; None if they may lie nowhere.
 
     Raises:
         InvalidArgumentError: sizes are negative, the data do not fit them, or external data are missing or lie elsewhere.
@@ -131,7 +131,7 @@ def _of_numbers(tensor: Any, name: str, dtype: Any, count: int) -> Any:
 
 
 def _unpacked(raw: Any, dtype: Any, count: int) -> Any:
-    """Elements of four or two bits, the first one in the lowest bits of a byte."""
+    """Elements of four or two bits, the first element in the lowest bits of a byte."""
     bits = BITS[dtype]
     parts = np.stack([raw >> shift & (1 << bits) - 1 for shift in range(0, 8, bits)], -1).reshape(-1)[:count]
     if dtype.kind == "f":

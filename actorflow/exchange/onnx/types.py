@@ -24,7 +24,7 @@ BITS = {dt.uint4: 4, dt.int4: 4, dt.float4_e2m1fn: 4, dt.uint2: 2, dt.int2: 2}
 
 
 def dtype_of(code: int, field: str = "data_type") -> DType:
-    """The type of ONNX's number `code`. Raises InvalidArgumentError, which names the field, where there is none."""
+    """The type of ONNX's number `code`. Raises InvalidArgumentError, which names the field, for an unknown number."""
     dtype = _CODES.get(code)
     if dtype is None:
         raise InvalidArgumentError(f"{field} is {code}, which is the number of no element type of ONNX.")
@@ -32,7 +32,7 @@ def dtype_of(code: int, field: str = "data_type") -> DType:
 
 
 def code_of(dtype: DType) -> int:
-    """ONNX's number of a type. Raises UnimplementedError for one that ONNX does not have."""
+    """ONNX's number of a type. Raises UnimplementedError for a type that ONNX does not have."""
     code = _OF_TYPE.get(dtype.base_dtype)
     if code is None:
         raise UnimplementedError(f"ONNX has no type for {dtype}.")

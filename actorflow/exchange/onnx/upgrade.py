@@ -164,7 +164,7 @@ def _dropout(node: Node) -> None:
 @_upgrade(14, "BatchNormalization")
 def _batch_norm(node: Node) -> None:
     """Before version 7 `is_test` said whether the averages are used, and a file of a trained model leaves it out. Later files
-    mean a trained model as well where they do not ask for the averages as outputs."""
+    mean a trained model as well if they do not ask for the averages as outputs."""
     if not node.attrs.pop("spatial", 1):
         raise InvalidArgumentError(f"{node} has spatial=0: a mean for each place, which ONNX has no more.")
     node.outputs = node.outputs[:1]
@@ -195,7 +195,7 @@ def _resize(node: Node) -> None:
 
 @_upgrade(21, "GroupNormalization")
 def _group_norm(node: Node) -> None:
-    """A scale for each group, where there now is one for each channel."""
+    """A scale for each group; newer files have a scale for each channel."""
     channels = (shape_of(node.inputs[0]) or (None, None))[1]
     groups = node.required("num_groups")
     if channels is None:

@@ -39,7 +39,7 @@ class Listed:
 
     @property
     def flow(self) -> Tensor:
-        """The tensor that holds the list. It is made where it is asked for, because that may be within a loop's body."""
+        """The tensor that holds the list. It is made at the place of its use, because that may be within a loop's body."""
         if self._flow is not None:
             return self._flow
         assert self.items is not None
@@ -73,7 +73,7 @@ class Mapped:
 
 @dataclass(frozen=True, slots=True)
 class Optional_:
-    """A value that may be missing: `present` is a truth value, or a tensor of one."""
+    """A value that may be missing: `present` is a truth value, or a tensor of a truth value."""
 
     present: Any
     value: Value = None

@@ -93,7 +93,7 @@ class SavedModelBuilder:
             clear_devices: whether the devices that nodes ask for are left out.
             main_op: runs after a load, when the variables have their values, and files their paths.
             strip_default_attrs: changes nothing.
-            saver: the variables that are written are those of this saver; all global ones unless given.
+            saver: the variables that are written are those of this saver; all global variables unless given.
 
         Raises:
             AssertionError: values were written already; further graphs go by `add_meta_graph`.
@@ -243,7 +243,7 @@ def simple_save(
 
 
 def _writer(graph: Graph, saver: Saver | None, format: str) -> Saver | None:
-    """The saver that writes the values: one for the folder's format."""
+    """The saver that writes the values in the folder's format."""
     variables = None if saver is None else saver._given
     if variables is None:
         variables = [

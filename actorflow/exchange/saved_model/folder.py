@@ -37,7 +37,7 @@ class SavedFolder:
 
     @property
     def checkpoint(self) -> str:
-        """The prefix of the variables' checkpoint, whether there is one or not."""
+        """The prefix of the variables' checkpoint, whether that exists or not."""
         return os.path.join(self.path, constants.VARIABLES_DIRECTORY, constants.VARIABLES_FILENAME)
 
     @property
@@ -77,7 +77,7 @@ class SavedFolder:
 
 
 def _inner(name: str) -> str:
-    """A name of a file below a folder. Raises InvalidArgumentError for one that leads out of it."""
+    """A name of a file below a folder. Raises InvalidArgumentError for a name that leads out of it."""
     if not name or os.path.isabs(name) or ".." in name.replace("\\", "/").split("/"):
         raise InvalidArgumentError(f"The saved model names the file {name!r:.200}, which lies outside of its folder.")
     return name

@@ -94,7 +94,7 @@ async def _load(
 def add_to(
     graph: Graph, message: MetaGraphDef, import_scope: str | None = None, saver_kwargs: dict[str, Any] | None = None
 ) -> Saver | Assignments | None:
-    """Adds a saved graph to a graph; gives the saver of its variables, None where it has none.
+    """Adds a saved graph to a graph; gives the saver of its variables, None if it has no saver.
 
     Args:
         graph: the graph.

@@ -96,7 +96,7 @@ class Needed:
 
 
 def _tensors(infos: Mapping[str, TensorInfo]) -> Iterator[tuple[str, TensorInfo]]:
-    """The tensors of a signature with their types; a sparse one has three."""
+    """The tensors of a signature with their types; a sparse tensor has three."""
     for info in infos.values():
         if info.name:
             yield info.name, info
@@ -126,7 +126,7 @@ def _initial_values(message: MetaGraphDef) -> Iterator[tuple[str, StandIn]]:
 
 
 def main_op_name(message: MetaGraphDef) -> str | None:
-    """The name of the operation that runs after a load. Raises RuntimeError where there are several."""
+    """The name of the operation that runs after a load. Raises RuntimeError for several operations."""
     key = constants.INIT_OP_SIGNATURE_KEY
     if key in message.signature_def:
         return str(message.signature_def[key].outputs[key].name).partition(":")[0]

@@ -132,7 +132,7 @@ def is_valid_signature(signature_def: SignatureDef | None) -> bool:
         True
 
     Args:
-        signature_def: the signature; None is no valid one.
+        signature_def: the signature; None is not valid.
     """
     if signature_def is None:
         return False

@@ -10,7 +10,7 @@ place.py      `actorflow place`: looks for a better placement of a step that was
 queries.py    what `status` and `dump` share: which tasks are asked, with which keys, and asking all at once
 run.py        `actorflow run script.py`: a cluster on this machine for as long as a script runs
 status.py     `actorflow status`: a line for each task of a running cluster, or JSON; and the probes of container schedulers
-trace.py      `actorflow trace`: writes a timeline of steps of a running cluster: of the next seconds, or of the last ones
+trace.py      `actorflow trace`: writes a timeline of steps of a running cluster: of the next or the last seconds
 up.py         `actorflow up --jobs ps=1,worker=2`: a cluster on this machine, in the foreground, until Ctrl-C
 worker.py     `actorflow worker`: one task of a cluster, as a process
 """

@@ -19,7 +19,7 @@ CHECK_SECONDS = 4.0
 
 
 def check(config: TaskConfig) -> int:
-    """Prints a table of all tasks and the problems of this one; returns 0 without problems, else 1."""
+    """Prints a table of all tasks and the problems of this task; returns 0 without problems, else 1."""
     troubles = []
     assert config.listen is not None
     try:

@@ -33,7 +33,7 @@ def commands(words: Sequence[str] = ()) -> dict[str, Command]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A reader of command lines that names the nearest command where there is none of a name."""
+    """A reader of command lines that names the nearest command for an unknown name."""
 
     def error(self, message: str) -> NoReturn:
         match = re.search(r"argument COMMAND: invalid choice: '([^']*)'", message)
@@ -42,7 +42,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Makes the reader of command lines; with the words of one, only the command that they name is imported."""
+    """Makes the reader of command lines; with the words of a command line, only the command that they name is imported."""
     root = _Parser(prog="actorflow", description="Run and inspect actorflow clusters.")
     root.add_argument("--version", action="version", version=f"actorflow {__version__}")
     below = root.add_subparsers(dest="command", metavar="COMMAND", required=True)

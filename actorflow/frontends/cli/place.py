@@ -1,6 +1,6 @@
 """`actorflow place`: looks for a better placement of a step that was kept in a file, here or on another machine.
 
-The file is one that `PlacementStudy.save` has written. Nothing runs: the step is simulated by the costs in the file.
+`PlacementStudy.save` has written the file. Nothing runs: the step is simulated by the costs in the file.
 """
 
 from __future__ import annotations

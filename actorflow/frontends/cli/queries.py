@@ -52,7 +52,7 @@ def targets(arguments: argparse.Namespace) -> dict[str, Target]:
 
 
 async def ask(tasks: dict[str, Target], query: Query) -> dict[str, Any]:
-    """The answer of each task; an OpError where it did not answer."""
+    """The answer of each task; an OpError if it did not answer."""
     answers: dict[str, Any] = dict.fromkeys(tasks)
 
     async def query_one(name: str, target: Target) -> None:

@@ -1,4 +1,4 @@
-"""`actorflow trace`: writes a timeline of steps of a running cluster: of the next seconds, or of the last ones."""
+"""`actorflow trace`: writes a timeline of steps of a running cluster: of the next or the last seconds."""
 
 from __future__ import annotations
 

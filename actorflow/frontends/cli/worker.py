@@ -152,13 +152,13 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def read_config(arguments: argparse.Namespace, environ: Mapping[str, str] | None = None) -> TaskConfig:
-    """The configuration in the command line and the environment. Raises OpError where they are invalid."""
+    """The configuration in the command line and the environment. Raises OpError if they are invalid."""
     if arguments.transport != AUTO and find(arguments.transport).reach is Reach.PROCESS:
         raise InvalidArgumentError(
             f"--transport {arguments.transport} joins tasks of one process only, and a worker is a process of its own."
         )
     place = _place(arguments, environ)
-    place.task  # noqa: B018  (raises where it is not in the cluster)
+    place.task  # noqa: B018  (raises if it is not in the cluster)
     keys = credentials.read_keys(arguments.keys) if arguments.keys else credentials.from_environment(environ)
     assert place.job is not None and place.index is not None
     return TaskConfig(

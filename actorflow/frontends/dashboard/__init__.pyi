@@ -12,7 +12,7 @@ guard.py         `Guard`: hosts, origins, methods, tokens, and the headers of an
 outline.py       `outline`: one scope of a graph as boxes and edges: scopes that fold, stacks of equal blocks, constants apart
 sampler.py       `Sampler`: asks a cluster or a session, and makes rates of counters
 serving.py       `actorflow dashboard`: serves the page of a cluster
-steps.py         the steps that tasks remember: a list of them, and the timeline of one
+steps.py         the steps that tasks remember: a list of them, and the timeline of a step
 top.py           `actorflow top`: the same in a terminal
 static/          the page: HTML, CSS, JavaScript
 """

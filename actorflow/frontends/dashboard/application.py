@@ -39,10 +39,11 @@ MOST_STREAMS = 16
 
 @public("af.dashboard")
 class Dashboard:
-    """The live page of a cluster or a session as an ASGI application, to serve by itself or to mount in another one.
+    """The live page of a cluster or a session as an ASGI application, to serve by itself or to mount in another application.
 
-    It only shows: each request is a GET, and none changes anything. Requests have to bring the `token`, come from the page itself
-    and name one of `hosts`. Values, feeds and keys are not shown, except that the texts of steps' errors may carry values.
+    It only shows: each request is a GET, and none changes anything. Requests have to bring the `token`, come from the page
+    itself and name a host among `hosts`. Values, feeds and keys are not shown, except that the texts of steps' errors may carry
+    values.
 
     Example:
         >>> x = af.placeholder(af.float32)
@@ -195,7 +196,7 @@ class Dashboard:
         return self._sent[1]
 
     async def _stream(self, receive: Receive, send: Send) -> None:
-        """Server-sent events: a snapshot whenever there is a new one, until the client goes."""
+        """Server-sent events: each new snapshot, until the client goes."""
         if self._streams >= MOST_STREAMS:
             text = f"{MOST_STREAMS} pages are open already. Close one."
             await answer(send, 503, text.encode(), "text/plain; charset=utf-8", [("retry-after", "5")])

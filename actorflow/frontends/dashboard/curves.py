@@ -22,7 +22,7 @@ _MOST_BYTES = 64 << 20
 class Curves:
     """The scalars in the event files below a folder, each folder a run, and the checkpoints there.
 
-    Files are read again where they have grown, up to damage or to what is still being written.
+    Files that have grown are read again, up to damage or to what is still being written.
 
     Args:
         folder: what `tensorboard --logdir` takes.

@@ -1,8 +1,8 @@
 """`Guard`: hosts, origins, methods, tokens, and the headers of answers.
 
-A page on this machine can be reached by every program and, through the browser, by every web site that somebody visits. So
-the guard takes GET and HEAD only; it takes them for its own hosts only, which a name that an attacker lets resolve to this
-machine is not; it refuses what a browser says comes from another site; and it wants a token. None of that goes by the name of
+A page on this machine can be reached by every program and, through the browser, by every web site that somebody visits. So the
+guard takes GET and HEAD only. It takes them for its own hosts only: a name that an attacker lets resolve to this machine is
+none of these. It refuses what a browser says comes from another site, and it wants a token. None of that goes by the name of
 the browser.
 """
 
@@ -33,7 +33,7 @@ _HEADERS = {
 
 
 class Guard:
-    """An ASGI application before another one, which only sees requests that may be.
+    """An ASGI application before another application, which only sees requests that are allowed.
 
     Args:
         application: the application behind it.
@@ -69,7 +69,7 @@ class Guard:
             await self._application(scope, receive, guarded)
 
     def _verdict(self, scope: Message, headers: dict[str, str]) -> tuple[int, str, list[tuple[str, str]]]:
-        """The status, text and headers of a refusal; status 0 where there is none."""
+        """The status, text and headers of a refusal; status 0 without a refusal."""
         if scope["method"] not in ("GET", "HEAD"):
             return 405, "This page only shows: it takes GET and HEAD.", [("allow", "GET, HEAD")]
         host = headers.get("host", "")

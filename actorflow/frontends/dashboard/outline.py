@@ -171,7 +171,7 @@ class Outline:
         """The nodes and scopes in whose names all of these words are, the shortest names first.
 
         Args:
-            words: parted by spaces; small letters find large ones too.
+            words: parted by spaces; small letters find large letters too.
             most: how many are given at most.
         """
         parts = words.lower().split()

@@ -37,14 +37,14 @@ class Source(Protocol):
         """The status of each task, by its name, in JSON's types (`Server.status`); of a lost one its state and error."""
 
     async def recent(self, seconds: float, step: int | None = None) -> Trace:
-        """The steps of the last seconds that the tasks remember, or one of them."""
+        """The steps of the last seconds that the tasks remember, or a single step."""
 
 
 class ClusterSource:
     """All tasks of a cluster.
 
     Args:
-        target: the address of one of them.
+        target: the address of any of them.
         credentials: the cluster's keys; None for a cluster of this machine that has none.
         timeout: seconds after which a task counts as lost.
     """
@@ -55,7 +55,7 @@ class ClusterSource:
         self._known: dict[str, Target] = {}
 
     async def ask(self) -> dict[str, dict[str, Any]]:
-        """See `Source`. Tasks that were known stay, and are lost where they don't answer."""
+        """See `Source`. Tasks that were known stay, and are lost if they don't answer."""
         states: dict[str, dict[str, Any]] = {}
 
         async def ask_task(name: str, target: Target) -> None:

@@ -1,4 +1,4 @@
-"""The steps that tasks remember, for the page: a list of them, and the timeline of one."""
+"""The steps that tasks remember, for the page: a list of them, and the timeline of a step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_SLICES = 3000
 
 
 def steps_of(trace: Trace) -> list[dict[str, Any]]:
-    """The steps of a trace, in JSON's types: the traced ones first, which can be opened, and the newest first among equals."""
+    """The steps of a trace, in JSON's types: the traced steps first, which can be opened, and the newest first among equals."""
     rows_of: defaultdict[str, dict[str, Any]] = defaultdict(lambda: {"tasks": 0, "error": "", "traced": False})
     for span in trace.spans:
         if span.category != "step":
@@ -48,7 +48,7 @@ def busy(trace: Trace) -> dict[str, float]:
 
 
 def picture_of(trace: Trace) -> dict[str, Any]:
-    """The timeline of a trace, in JSON's types; times are microseconds from its first one.
+    """The timeline of a trace, in JSON's types; times are microseconds from its first time.
 
     Of very many slices the longest are shown, and `left_out` counts the others.
     """

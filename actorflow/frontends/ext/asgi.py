@@ -47,7 +47,7 @@ _LOG = get_logger("ext")
 
 
 class ClientDisconnected(CancelledError):
-    """The client has gone away before its answer was there, and the step was stopped. The answer would be read by no one."""
+    """The client has gone away before its answer was there, and the step was stopped. No client would read the answer."""
 
 
 _STATUS: tuple[tuple[type[OpError], int], ...] = (
@@ -155,9 +155,9 @@ class ErrorResponses:
     |---|---|
     | `Overloaded` | 429, and `Retry-After` as the session reckons it from its queue and from how long its steps take |
     | `DeadlineExceededError` | 504 |
-    | `InvalidArgumentError`, a feed that does not fit for one | 400 |
+    | `InvalidArgumentError`, such as a feed that does not fit | 400 |
     | `UnavailableError` | 503 |
-    | `ClientDisconnected` | 499, which no one reads |
+    | `ClientDisconnected` | 499, which no client reads |
 
     All other errors, and those after the beginning of a response, pass through.
 

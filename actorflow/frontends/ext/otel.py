@@ -7,7 +7,7 @@
 A run is a span `actorflow.session.run`, a child of the program's own span. On a cluster its children are the master's
 `actorflow.step` and, for each task that takes part, `actorflow.run_part`. Nodes are no spans: see `af.Trace`. The context travels
 in W3C's form (`traceparent`, `tracestate`). Values and feeds are in no span: of an error a span has only the class, because
-its text may carry values. A step without a span costs nothing; one with a span takes a further message to each task.
+its text may carry values. A step without a span costs nothing; a step with a span takes a further message to each task.
 
 It needs the extra `otel`: pip install 'actorflow[otel]'. The program sets up the SDK and its exporter.
 """
@@ -29,8 +29,8 @@ def instrument(tracer_provider: Any = None, *, roots: bool = False) -> None:
 
     Args:
         tracer_provider: of OpenTelemetry; the global one unless given.
-        roots: whether a run outside of any span has one too, which begins a trace; without it only runs within a span of the
-            program have one.
+        roots: whether a run outside of any span has a span too, which begins a trace; without it only runs within a span of the
+            program have spans.
 
     Raises:
         UnimplementedError: OpenTelemetry is not installed.

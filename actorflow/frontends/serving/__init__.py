@@ -1,17 +1,17 @@
 """Models behind HTTP and in process: micro-batching, versions with hot reload, two protocols.
 
 A `Model` has a graph with signatures and values in a session. Its `Batcher` puts requests together that wait together. A
-`Served` is a model under a name: a folder of numbered versions that is watched, each loaded and warmed up before the older one is
-drained. `Application` answers TensorFlow Serving's REST interface and the Open Inference Protocol (KServe v2, with its binary
-extension) as a plain ASGI application, which needs no framework and mounts in any; `actorflow serve` runs it by
-a server of its own, which is quicker.
+`Served` is a model under a name: a folder of numbered versions that is watched, each loaded and warmed up before the older
+version is drained. `Application` answers TensorFlow Serving's REST interface and the Open Inference Protocol (KServe v2, with
+its binary extension) as a plain ASGI application. It needs no framework and mounts in any; `actorflow serve` runs it by a
+server of its own, which is quicker.
 
 A model comes from a saved model (TensorFlow's or ours), a frozen graph, a checkpoint with its graph, or an ONNX file. With a
 target it lives on a cluster.
 
 A request becomes a call of a model by functions without I/O (`protocols/`), and the call's outputs become its answer. Two faces
-are over that: a plain ASGI application, which awaits the outputs in the task of its request, and `http/`, where a request is
-put into its model's queue as its bytes arrive, and the end of the step writes the answer.
+are over that. A plain ASGI application awaits the outputs in the task of its request. `http/` puts a request into its model's
+queue as its bytes arrive, and the end of the step writes the answer.
 
 Work that repeats is done once. The head of a connection's requests is parsed once. The JSON before tensors is checked once for
 all requests that differ in ids and tensors alone, and the JSON of their answers is written once (`protocols/forms.py`).

@@ -47,7 +47,7 @@ class Application:
     """Serves models over HTTP, by TensorFlow Serving's REST interface and by the Open Inference Protocol.
 
     It is an ASGI application: `uvicorn` runs it, and Starlette and FastAPI mount it. Models are loaded at the `lifespan` event,
-    within `async with application`, or, where it is mounted, before the first request.
+    within `async with application`, or, if it is mounted, before the first request.
 
     Example:
         >>> import os
@@ -221,7 +221,7 @@ class Application:
             method: the method of HTTP.
             path: the path, decoded, without what the application is mounted under.
             headers: the headers; names in lower case.
-            body: the body, its parts, or where they come from.
+            body: the body, its parts, or their source.
         """
         try:
             return await self._answer(method, path, headers, body)
@@ -302,7 +302,7 @@ class Application:
     # ---- inference
 
     def inference_head(self, path: str, headers: Mapping[bytes, bytes]) -> InferenceHead | None:
-        """The meaning of the path and headers of a POST; None where it asks no model.
+        """The meaning of the path and headers of a POST; None if it asks no model.
 
         Args:
             path: the path, decoded.

@@ -2,9 +2,9 @@
 
 Nothing waits while nothing runs: a request that comes to an idle model runs at once, with those that came in the same turn of
 the event loop. While steps run, others gather. A batch starts when there is room for a step, and it is full or its first request
-has waited for `max_delay`. A request that was given up in the queue is never run. One that is given up in a batch that runs
-disturbs no other; a step is stopped when all of its requests are given up. A batch that fails is run again request by request,
-so that each one has its own error; but where time, memory or a machine is missing all of them fail at once.
+has waited for `max_delay`. A request that was given up in the queue is never run. A request that is given up in a batch that
+runs disturbs no other request; a step is stopped when all of its requests are given up. A batch that fails is run again request
+by request, so that each request has its own error; but if time, memory or a machine is missing, all of them fail at once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CLOCK = 1e-3
 """Seconds by which the loop's timers may come too early."""
 
 Run = Callable[[tuple[Any, ...], list[Any], float | None], "list[Any] | Awaitable[list[Any]]"]
-"""Runs one step, for a key, with arrays, within seconds: its outputs where it ends at once, else what waits for them."""
+"""Runs one step, for a key, with arrays, within seconds: its outputs if it ends at once, else what waits for them."""
 
 Done = Callable[["Sequence[Any] | None", "Exception | None"], None]
 """Is called with the outputs of a request, or with its error."""
@@ -257,7 +257,7 @@ class Batcher:
                     self._timer = self._loop.call_later(left, self._time)
                 return
         self._start(queue)
-        self._wake()  # others of the loop have their turn before the next one
+        self._wake()  # others of the loop have their turn before the next batch
 
     def _fills(self, queue: deque[Pending]) -> bool:
         """Whether a queue has the rows of a whole batch."""
@@ -320,7 +320,7 @@ class Batcher:
                 await again
 
     def _failed(self, step: _Step, error: Exception) -> Awaitable[object] | None:
-        """Gives the error to a single request, or to all where it is the fault of none; else runs them one by one."""
+        """Gives the error to a single request, or to all if it is the fault of none; else runs each alone."""
         if isinstance(error, TimeoutError) and not isinstance(error, DeadlineExceededError):
             error = DeadlineExceededError("The request's deadline has passed.")
         if len(step.requests) > 1 and not isinstance(error, _OF_NO_REQUEST):

@@ -84,7 +84,7 @@ class Batch:
         return [_joined(several, self._size) for several in zip(*[request.arrays for request in self.requests])]
 
     def divided(self, outputs: Sequence[Any]) -> list[Sequence[Any]]:
-        """The outputs of each request. Raises InvalidArgumentError where they have no rows."""
+        """The outputs of each request. Raises InvalidArgumentError for outputs without rows."""
         if not self._is_padded:
             return [outputs]
         for value in outputs:

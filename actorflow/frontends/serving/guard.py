@@ -46,9 +46,9 @@ class Guard:
         return self._token is not None
 
     def refusal(self, headers: Mapping[bytes, bytes], method: str = "GET") -> OpError | None:
-        """Why a request is refused; None where it is not. No other site may send a POST, under whatever name."""
+        """Why a request is refused; None if it is not. No other site may send a POST, under whatever name."""
         host = headers.get(b"host", b"").decode("latin-1").lower()
-        if self._hosts is not None and b"host" in headers:  # a browser sends one; probes of HTTP/1.0 do not
+        if self._hosts is not None and b"host" in headers:  # browsers send it; probes of HTTP/1.0 do not
             if host_and_port(host)[0] not in self._hosts:
                 return PermissionDeniedError(f"This server is not {host[:100]!r}; it answers as {sorted(self._hosts)}.")
         origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site")

@@ -44,7 +44,7 @@ class Large:
         return self._held
 
     def take(self, size: int) -> None:
-        """Counts bytes. Raises Overloaded where there are too many."""
+        """Counts bytes. Raises Overloaded for too many bytes."""
         if self._held + size > self.most_bytes:
             raise Overloaded(
                 f"The bodies of all requests together have more than {self.most_bytes} bytes.", retry_after=1.0
@@ -53,7 +53,7 @@ class Large:
         self._highest = max(self._highest, self._held)
 
     def give(self, size: int) -> None:
-        """Counts bytes no more. Memory goes back to the system when the last ones are free."""
+        """Counts bytes no more. Memory goes back to the system when the last bytes are free."""
         self._held -= size
         if size and not self._held and self._highest > _TRIMMED:
             self._highest = 0

@@ -44,7 +44,7 @@ class Call(NamedTuple):
 
     @property
     def order(self) -> tuple[int, ...] | None:
-        """The places of the outputs that were asked for among those of the step; None where they are the same."""
+        """The places of the outputs that were asked for among those of the step; None if they are the same."""
         return None if self.names == self.wanted else tuple([self.names.index(name) for name in self.wanted])
 
     def named(self, values: Sequence[Any]) -> dict[str, Any]:
@@ -175,7 +175,7 @@ class Model:
         """The outputs for a batch of examples.
 
         Args:
-            inputs: a dict of arrays by the names of the inputs, or the array of the only one.
+            inputs: a dict of arrays by the names of the inputs, or the array of the only input.
             signature: the name of the signature.
             outputs: the names of the outputs that are wanted; all unless given.
             timeout: after how many seconds the answer has no use any more.
@@ -216,7 +216,7 @@ class Model:
 
     @property
     def default(self) -> Signature:
-        """The signature for those who name none. Raises NotFoundError where there is none at all."""
+        """The signature for those who name none. Raises NotFoundError without any signature."""
         signatures = self.signatures
         return self.signature(DEFAULT if DEFAULT in signatures else next(iter(signatures), DEFAULT))
 
@@ -302,7 +302,7 @@ class Model:
         return outcome if timeout is None or type(outcome) is list else _within(timeout, outcome)
 
     async def _first_step(self, name: tuple[Any, ...], arrays: list[Any], timeout: float | None) -> list[Any]:
-        """The same where there is no plan yet."""
+        """The same before there is a plan."""
         assert self._session is not None
         signature = self.signatures[name[0]]
         tensors = [signature.outputs[key].tensor for key in name[1]]
@@ -317,7 +317,7 @@ class Model:
         """Runs a step of each size that is padded to, or of one row. A model that does not take zeros is not warm.
 
         Raises:
-            FailedPreconditionError: it can answer no request, such as one whose variables have no values.
+            FailedPreconditionError: it can answer no request, such as a model whose variables have no values.
         """
         shapes = [port.shape for port in signature.inputs.values()]
         if any(shape is None or None in shape[1:] for shape in shapes) or not signature.outputs:

@@ -26,12 +26,12 @@ def too_long(headers: Mapping[bytes, bytes], most: int) -> TooLargeError | None:
 
 
 async def body_of(receive: Receive, most: int, take: Callable[[int], None]) -> bytes | list[bytes]:
-    """The body of a request, as it was sent: whole where it is small, else its parts.
+    """The body of a request, as it was sent: whole if it is small, else its parts.
 
     Args:
         receive: where its parts come from.
         most: the most bytes.
-        take: is called with the bytes of a large one as they come.
+        take: is called with the bytes of a large body as they come.
 
     Raises:
         TooLargeError: it is larger than allowed; the rest of it is not read.

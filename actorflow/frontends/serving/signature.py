@@ -34,7 +34,7 @@ class Port:
         """A value as an array that fits.
 
         Raises:
-            InvalidArgumentError: its type or shape is another one.
+            InvalidArgumentError: it has another type or shape.
         """
         array = value if type(value) is np.ndarray else np.asarray(value)
         if array.dtype != self.dtype.numpy_dtype:

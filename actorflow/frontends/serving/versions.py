@@ -35,8 +35,8 @@ class VersionPolicy:
         (VersionPolicy(latest=2, specific=()), (3, 7))
 
     Args:
-        latest: how many of the highest ones; 0 serves all.
-        specific: these versions instead, where they are given.
+        latest: how many of the highest versions; 0 serves all.
+        specific: these versions instead, if given.
     """
 
     latest: int = 1
@@ -56,7 +56,7 @@ class VersionPolicy:
 
 @dataclass(slots=True, eq=False)
 class Version:
-    """A version: its model where it is loaded, its state, and why it is not there."""
+    """A version: its model if it is loaded, its state, and why it is not there."""
 
     number: int
     path: str
@@ -71,9 +71,9 @@ class Version:
 class Served:
     """A model under a name.
 
-    A new version is loaded and warmed up beside the one that answers; then it answers, and the old one ends the requests that it
-    has before its memory is given back. A version that can't be loaded leaves the old one in place, and is tried again when its
-    files change.
+    A new version is loaded and warmed up beside the old version. Then it answers, and the old version ends the requests that it
+    has before its memory is given back. A version that can't be loaded leaves the old version in place, and is tried again when
+    its files change.
 
     Args:
         name: the name.
@@ -150,8 +150,8 @@ class Served:
                 del self.versions[number]
 
     async def _load_older(self, there: dict[int, str], numbers: list[int]) -> None:
-        """Loads the highest version below those that can't be loaded, where the latest ones are wanted: an old answer is better
-        than none, and a restart must not change what answers."""
+        """Loads the highest version below those that can't be loaded, if the latest versions are wanted: an old answer is
+        better than none, and a restart must not change what answers."""
         if not numbers or self.policy.specific:
             return
         for number in sorted(number for number in there if number < min(numbers))[::-1]:
@@ -208,7 +208,7 @@ class Served:
         await self.close()
 
     async def close(self) -> None:
-        """Closes all versions, also one that is being loaded. Requests that wait end with UnavailableError."""
+        """Closes all versions, also a version that is being loaded. Requests that wait end with UnavailableError."""
         with anyio.CancelScope(shield=True):
             async with self._turn:
                 for version in list(self.versions.values()):
@@ -271,7 +271,7 @@ def models_in(folder: str) -> dict[str, str]:
     """The models of a folder by name: each folder with a model or with numbered versions, each ONNX file and frozen graph.
 
     Args:
-        folder: the folder; one that is itself a model, or has versions, is one model of its own name.
+        folder: the folder; a folder that is itself a model, or has versions, is one model of its own name.
 
     Raises:
         NotFoundError: there is no such folder, or it can't be read.

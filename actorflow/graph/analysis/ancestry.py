@@ -16,8 +16,9 @@ Waits: TypeAlias = int
 
 
 def waits(graph: Subgraph, partial: frozenset[TensorId] = frozenset(), loops: Frames | None = None) -> dict[str, Waits]:
-    """For each node, what it waits for beside the work of others: asynchronous nodes (Recv, Dequeue), the feeds in
-    `partial`, which come later than others, each side of a Switch's predicate, and the iterations of loops.
+    """For each node, what it waits for beside the work of others. These are asynchronous nodes (Recv, Dequeue), the
+    feeds in `partial`, which come later than other feeds, each side of a Switch's predicate, and the iterations of
+    loops.
 
     Nodes of one frame with equal sets start and die together, so only such nodes may be merged or ordered among each
     other. A branch whose Merge joins both sides of one predicate is behind it: what follows waits for the predicate only.
@@ -118,7 +119,7 @@ class _Walk:
 
 
 def asynchronous_frames(graph: Subgraph, loops: Frames) -> set[str]:
-    """The loops in which, or in whose inner loops, a node runs asynchronously: their variables may go on one by one."""
+    """The loops in which, or in whose inner loops, a node runs asynchronously: their variables may go on separately."""
     names: set[str] = set()
     if loops.parent:
         for node in graph.nodes.values():

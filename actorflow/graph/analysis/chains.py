@@ -111,7 +111,7 @@ def _rotates(shapes: list[Any], nodes: list[Node], value_of: ValueOf) -> bool:
 
 
 def _begin_of_last(node: Node, rank: int, value_of: ValueOf) -> int | None:
-    """The begin of a slice of the last dimension that has no steps; None for another one."""
+    """The begin of a slice of the last dimension that has no steps; None for another slice."""
     begin, strides = value_of(node.inputs[1]), value_of(node.inputs[3])
     attrs = node.attrs
     if begin is None or strides is None or (np.asarray(strides) != 1).any():

@@ -16,14 +16,14 @@ from actorflow.graph.analysis.subgraph import Subgraph
 from actorflow.graph.node import Node, TensorId
 
 _COMPARED = 1 << 20
-"""Bytes. Arrays of more are equal if they are one: to compare them would hold the interpreter for milliseconds."""
+"""Bytes. Larger arrays are equal if they are the same array: to compare them would hold the interpreter for milliseconds."""
 
 
 def divide_duplicates(
     nodes: Iterable[Node], fed: Container[str] = (), most_bytes: float = float("inf")
 ) -> tuple[list[Node], dict[str, str]]:
-    """The first of nodes that have the same op, inputs, attributes, control inputs and device, and for each of the others which
-    one that is. The inputs of those that are kept are such nodes.
+    """The first of nodes that have the same op, inputs, attributes, control inputs and device, and for each other node
+    the node that it equals. The inputs of those that are kept are such nodes.
 
     Stateful and random ops stay apart, and so do nodes that touch a reference, and the edges of loops. The inputs of
     commutative ops may be in any order. A fed tensor's node stays itself.

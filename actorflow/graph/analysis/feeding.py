@@ -18,8 +18,9 @@ from actorflow.graph.node import Node, TensorId
 
 
 def forget_shapes(graph: Subgraph, nodes: Mapping[str, Node]) -> Subgraph:
-    """Infers static shapes again where they may not hold: below a tensor that is fed now, such as the constant `s` of
-    `fill(s, 1.0)`, and below a variable to which some node assigns values of any shape. `nodes` are those of the whole graph."""
+    """Infers static shapes again that may not hold. They are below a tensor that is fed now, such as the constant `s`
+    of `fill(s, 1.0)`, or below a variable to which some node assigns values of any shape. `nodes` are those of the
+    whole graph."""
     replaced = {e.node for e in graph.feeds if e.node in nodes and nodes[e.node].role is not roles.PLACEHOLDER}
     changing = changing_variables(nodes)
     if not replaced and changing.isdisjoint(graph.nodes):
@@ -89,7 +90,7 @@ def watch_targets(graph: Subgraph, placed: Mapping[str, str]) -> Subgraph:
 
 
 def check_loops(graph: Subgraph) -> None:
-    """Raises InvalidArgumentError where something inside of a loop is fed or fetched: there is one in each iteration."""
+    """Raises InvalidArgumentError if something inside of a loop is fed or fetched: each iteration has its own."""
     loops = frames(graph)
     if not loops.parent:
         return

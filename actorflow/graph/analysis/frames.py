@@ -1,8 +1,8 @@
 """Frames: which loop each node runs in, decided by the graph alone (paper section 4.4).
 
-An Enter runs outside of the frame that it leads into, an Exit inside of the one that it leads out of. Apart from these,
-edges stay in one frame. The edge from a NextIteration to its Merge leads from one iteration to the next; without it the
-graph has no cycle, and passes that want an order leave it out (`Subgraph.predecessors`).
+An Enter runs outside of the frame that it leads into, an Exit inside of the frame that it leads out of. Apart from
+these, edges stay in one frame. The edge from a NextIteration to its Merge leads from one iteration to the next; without
+it the graph has no cycle, and passes that want an order leave it out (`Subgraph.predecessors`).
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class _Inliner:
         end = self.ends[call.attrs["function"]]
         level = self.depth(end)
         base = call.attrs["of"]
-        shares = base in self.made  # unless nothing needs the forward call in the body that this one is in
+        shares = base in self.made  # unless nothing needs the forward call in the body that this call is in
         self.chains[call.name] = chain = [*self.chains[base], call.name] if shares else [call.name] * (level + 1)
         self.original[call.name] = call
         levels = self.levels_of(end)

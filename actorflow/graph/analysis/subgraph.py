@@ -30,7 +30,7 @@ class Subgraph:
     entered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """For each Exit the Enters of its loop: what leaves a loop depends on all that enters it, over the edges that lead back."""
     sizes: Mapping[TensorId, Shape] = field(default_factory=dict)
-    """The shapes that tensors are expected to have where their static ones leave something open. No code relies on them."""
+    """The shapes that tensors are expected to have if their static shapes leave something open. No code relies on them."""
     ranks: Mapping[str, float] = field(default_factory=dict)
     """For each node the seconds of the longest way to the end of the step, where runs have measured costs; else nothing."""
 
@@ -46,7 +46,7 @@ class Subgraph:
         return node.dtypes[tensor_id.port], node.shapes[tensor_id.port]
 
     def size_of(self, tensor_id: TensorId) -> Shape:
-        """The shape that a tensor is expected to have: its static one where nothing better is known."""
+        """The shape that a tensor is expected to have: its static shape if nothing better is known."""
         size = self.sizes.get(tensor_id)
         return self.type_of(tensor_id)[1] if size is None else size
 

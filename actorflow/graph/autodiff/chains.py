@@ -1,9 +1,10 @@
 """Gradients of chains: ops in a row that compute one function, such as a layer's normalization, have one gradient together.
 
-The derivatives of the single ops would be many nodes more, in as many forms as programs have for the function. The gradient of
-the whole has one form, of ops that have derivatives themselves. The pass `fuse_chains` knows that form, so a step computes it
-by a few kernels and keeps nothing that is between the chain's nodes. A chain is taken as a whole where the derivative takes no
-other way from what is in it, no x, y or constant of the derivative is in it, and outside of branches and loops.
+The derivatives of the single ops would be many nodes more, in as many forms as programs have for the function. The
+gradient of the whole has one form, of ops that have derivatives themselves. The pass `fuse_chains` knows that form, so
+a step computes it by a few kernels and keeps nothing that is between the chain's nodes. A chain outside of branches and
+loops is taken as a whole on two conditions. The derivative takes no other way out of the chain, and no x, y or constant
+of the derivative is in the chain.
 """
 
 from __future__ import annotations

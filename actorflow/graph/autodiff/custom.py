@@ -26,10 +26,10 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 
     `f(*xs)` takes tensors and returns `(ys, grad_fn)`, where ys is a tensor or a list of them and `grad_fn(*dys)`
     returns
-    the gradients of the xs: one, or a list with None where there is none. The gradient of `f` is only that; its own
-    nodes are not differentiated, but `grad_fn` may be, for second derivatives. If `f` reads trainable variables,
-    `grad_fn(*dys, variables)` takes their list by that keyword and returns two lists: the gradients of the xs, and
-    those of the variables. Keyword arguments go to `f` as they are.
+    the gradients of the xs: a tensor, or a list with None for an x without a gradient. The gradient of `f` is only
+    that; its own nodes are not differentiated, but `grad_fn` may be, for second derivatives. If `f` reads trainable
+    variables, `grad_fn(*dys, variables)` takes their list by that keyword and returns two lists: the gradients of the
+    xs, and those of the variables. Keyword arguments go to `f` as they are.
 
     The function is Python's, so a graph that was stored and loaded knows the values but not this gradient.
 
@@ -67,7 +67,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def values_and_rule(f: Callable[..., Any], result: Any) -> tuple[Any, Callable[..., Any]]:
-    """The two things that a function with a gradient of its own gives. Raises TypeError where it gave something else."""
+    """The two things that a function with a gradient of its own gives. Raises TypeError for anything else."""
     if not isinstance(result, tuple) or len(result) != 2 or not callable(result[1]):
         raise TypeError(
             describe(
@@ -109,7 +109,7 @@ def python_rule(
     f: Callable[..., Any], grad_fn: Callable[..., Any], ys: int, xs: int, read: Sequence[Any]
 ) -> Callable[..., list[Any]]:
     """`grad_fn`, which the function `f` gave, as the rule of a node whose inputs are the ys, the xs and the variables that were
-    read. Raises TypeError where there are such, and it takes none."""
+    read. Raises TypeError if there are variables and `grad_fn` takes none."""
     takes_variables = "variables" in inspect.signature(grad_fn).parameters
     if read and not takes_variables:
         raise TypeError(

@@ -26,7 +26,7 @@ def call_gradient(node: Operation, dys: Sequence[Tensor | None]) -> list[Any]:
     Raises:
         LookupError: the gradient is a Python function, and the graph was stored and loaded.
         NotImplementedError: the function draws random numbers or changes a state, and the gradient is taken in another
-            loop or branch, where it would be computed again.
+            loop or branch, which would compute the function again.
     """
     graph = node.graph
     function = function_of(graph, node.attrs["function"])

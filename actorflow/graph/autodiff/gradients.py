@@ -54,9 +54,9 @@ def gradients(
 ) -> list[Gradient | None]:
     """The derivatives of the sum of `ys` with respect to each of `xs` (paper section 4.1; `tf.gradients`).
 
-    For each x the result is a tensor of x's type and shape, sum over y of (dy/dx)ᵀ · grad_y; `IndexedSlices` where only
-    some rows of x were gathered; None where no y depends on x in a differentiable way. Integers, booleans and strings
-    have no derivative. For complex types it is TensorFlow's convention: the gradient of a holomorphic f is
+    For each x the result is a tensor of x's type and shape, sum over y of (dy/dx)ᵀ · grad_y. It is `IndexedSlices` if
+    only some rows of x were gathered, and None if no y depends on x in a differentiable way. Integers, booleans and
+    strings have no derivative. For complex types it is TensorFlow's convention: the gradient of a holomorphic f is
     conj(f'(x)) · grad_y.
 
     Example:
@@ -69,14 +69,14 @@ def gradients(
         ys: a tensor or a list of them.
         xs: a tensor, a variable (for which all its reads count), or a list of them.
         grad_ys: weights of the ys, of their types and of shapes that broadcast to theirs or have as many elements; None, or None
-            entries, stand for ones.
+            entries, stand for the weight 1.
         name: the scope of the nodes made; those for node `a/b` are named `gradients/a/b_grad/...`.
         colocate_gradients_with_ops: put them on the devices of their forward nodes.
         gate_gradients: make all gradients of a node's inputs wait for each other.
-        aggregation_method: one of `AggregationMethod`.
-        stop_gradients: tensors (or one) that count as constants for all xs; an x among them still gets its own
-            gradient.
-        unconnected_gradients: one of `UnconnectedGradients`: whether an x on which no y depends gets None, or zeros.
+        aggregation_method: a value of `AggregationMethod`.
+        stop_gradients: tensors, or a single tensor, that count as constants for all xs; an x among them still gets its
+            own gradient.
+        unconnected_gradients: a value of `UnconnectedGradients`: whether an x on which no y depends gets None, or zeros.
 
     Raises:
         LookupError: an op on the way has no gradient registered, nor is declared to have none.

@@ -1,7 +1,7 @@
 """Gradient rules by name: `RegisterGradient`, `NotDifferentiable`, and which rule a node goes by.
 
 A node's rule is that of its op, unless the node was made inside `Graph.gradient_override_map`. Then its attribute
-`_gradient_op_type` names another one: of those registered here, or that of the op of this name.
+`_gradient_op_type` names another rule: a rule registered here, or the rule of the op of this name.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class RegisterGradient:
     """Registers a gradient rule under a name (`tf.RegisterGradient`).
 
     The rule takes the operation and the gradient of each of its outputs, and gives one tensor or None for each input.
-    The name is that of an op that has no rule yet, or one for `Graph.gradient_override_map`.
+    The name is that of an op that has no rule yet, or a name for `Graph.gradient_override_map`.
 
     Example:
         >>> @af.RegisterGradient("StraightThrough")
@@ -49,7 +49,7 @@ class RegisterGradient:
         self._op_type = op_type
 
     def __call__(self, f: F) -> F:
-        """Raises KeyError where there is a rule of that name."""
+        """Raises KeyError if there is a rule of that name."""
         _register(self._op_type, f)
         return f
 

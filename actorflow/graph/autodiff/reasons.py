@@ -26,7 +26,7 @@ class NoneGradient:
 
 
 def named(x: Tensor) -> str:
-    """A tensor's name with its line; that of its variable where it is a variable's handle."""
+    """A tensor's name with its line; for a variable's handle the name of the variable."""
     return f"{x.name} (made at {x.where})"
 
 

@@ -25,10 +25,10 @@ _CONTROL_FLOW = frozenset({"Switch", "Merge", "Enter", "Exit", "NextIteration", 
 def recompute(f: Callable[..., Any]) -> Callable[..., Any]:
     """Makes a function of tensors whose inner tensors are not kept for its gradient, but computed again when that runs.
 
-    It costs the forward pass of `f` once more, and saves the memory of what lies between its arguments and results: of a chain
-    of *n* layers in blocks of √n of them, about 2 √n layers are in memory at a time instead of *n*. The copies of the nodes wait
-    for the gradient of the results. A node with another result each time (random numbers, queues, reads of variables)
-    is not run again: its value is kept, so the gradient has the same bits as without.
+    It costs the forward pass of `f` once more, and saves the memory of what lies between its arguments and results. Of
+    a chain of *n* layers in blocks of √n layers, about 2 √n layers are in memory at a time instead of *n*. The copies
+    of the nodes wait for the gradient of the results. A node with another result each time (random numbers, queues,
+    reads of variables) is not run again: its value is kept, so the gradient has the same bits as without.
 
     `f` may read variables and use tensors from around it; their gradients come out as always. Nested uses are allowed.
 

@@ -1,8 +1,8 @@
 """The backward walk: from the gradients of some tensors to those of others, one node or loop at a time.
 
-A node's rule is applied when the gradients of all its outputs are known. A while loop counts as one: its inputs are what
-enters it, its outputs what leaves it (`actorflow.graph.autodiff.loops`). So does a chain that has one gradient, by the name of
-its last node (`actorflow.graph.autodiff.chains`). New nodes are made in the branch or loop where the
+A node's rule is applied when the gradients of all its outputs are known. A while loop counts as a node: its inputs are
+what enters it, its outputs what leaves it (`actorflow.graph.autodiff.loops`). So does a chain that has one gradient, by
+the name of its last node (`actorflow.graph.autodiff.chains`). New nodes are made in the branch or loop where the
 gradient that they compute belongs, so that they run when what they belong to does.
 """
 
@@ -369,7 +369,7 @@ def fitted(operation: Operation, index: int, gradient: Any) -> Gradient:
 
 
 def output_gradient(operation: Operation, output: Tensor, dy: Gradient | None) -> Gradient | None:
-    """The gradient that a rule gets for an output: zeros where no y uses it, None where it has no derivative."""
+    """The gradient that a rule gets for an output: zeros if no y uses the output, None if the output has no derivative."""
     if dy is None:
         return zero_gradient(output) if differentiable(output) else None
     return dy if operation.type in _PASS_SLICES else convert_to_tensor(dy)

@@ -1,8 +1,8 @@
 """The context in which nodes are made: inside of a branch, or of a loop.
 
 While a function of `cond` or `while_loop` runs, its context is the flow in force, and each new node passes through
-`admit`. Tensors from outside are brought in by the primitive that the context has for it, once each; a node that would
-depend on nothing inside waits for the context's pivot, so that it runs just when the branch or iteration does.
+`admit`. Tensors from outside are brought in by the primitive that the context has for it, once each. A node that would
+depend on nothing inside waits for the context's pivot, so that the node runs just when the branch or iteration does.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Context:
         self.reads: dict[TensorId, Tensor] = {}
         """The reads of variables that wait for these, by the variable's handle."""
         self._tokens: dict[str, Tensor] = {}
-        """For each node from around that one in here waits for, the constant that waits for it."""
+        """For each outer node that an inner node waits for, the constant that waits for the outer node."""
         self.named: dict[TensorId, Tensor] = {}
         """The handles of the variables that its nodes take, by the read of each."""
         self.written_before: dict[TensorId, list[str]] | None = None
@@ -63,7 +63,7 @@ class Context:
         return admitted, kept + entered
 
     def _bring_control(self, control: str) -> str:
-        """A node in here that waits for one from around the loop. It brings in a constant that waits for that node."""
+        """The name of an inner node that waits for an outer node: a constant that waits for that node is brought in."""
         token = self._tokens.get(control)
         if token is None:
             around = scopes.changed(self.graph, flow=self.graph.flow_of(control), controls=(), devices=(), colocate=())
@@ -73,7 +73,7 @@ class Context:
         return self.capture(token).op.name
 
     def capture(self, tensor: Tensor) -> Tensor:
-        """`tensor` as it is inside. Raises ValueError where it is inside of something else."""
+        """`tensor` as it is inside. Raises ValueError for a tensor inside of another branch or loop."""
         flow = self.graph.flow_of(tensor.op.name)
         if flow is self or is_free(tensor.op.node) and not self._counts(tensor, flow):
             return tensor
@@ -107,7 +107,7 @@ class Context:
         return self.parent.loop if self.parent is not None else None
 
     def chain(self) -> list[Context]:
-        """This context and those around it, inner ones first."""
+        """This context and the contexts around it, from the inside out."""
         contexts: list[Context] = []
         context: Context | None = self
         while context is not None:
@@ -116,8 +116,8 @@ class Context:
         return contexts
 
     def _counts(self, constant: Tensor, flow: Context | None) -> bool:
-        """Whether a constant is brought in like other tensors, though it is there everywhere: one from around that may
-        have a gradient, which is the sum over the iterations or comes out of the branch."""
+        """Whether a constant is brought in like other tensors, though it is there everywhere: an outer constant that
+        may have a gradient, which is the sum over the iterations or comes out of the branch."""
         return constant.dtype.kind in "fc" and (flow is None or flow in self.chain())
 
     def _holds(self, control: str) -> bool:
@@ -125,7 +125,7 @@ class Context:
         return self.graph.flow_of(control) is self and not is_free(self.graph.nodes[control])
 
     def _keeps(self, control: str) -> bool:
-        """Whether a control input stays: one from around the loop has to be brought in."""
+        """Whether a control input stays: a node from around the loop has to be brought in."""
         owner: Context | None = self.graph.flow_of(control)
         around = owner.loop if owner is not None else None
         if around is self.loop:

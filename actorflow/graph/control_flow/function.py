@@ -124,12 +124,12 @@ class DefinedFunction:
         return None if self._input_types is None else [dtype for dtype, _ in self._input_types]
 
     def captured_inputs(self, graph: Graph) -> list[Tensor]:
-        """The tensors of `graph` that the body uses beside its parameters. Empty where it was not called yet."""
+        """The tensors of `graph` that the body uses beside its parameters. Empty before the first call."""
         functions = [value for key, value in table(graph).items() if isinstance(key, tuple) and key[0] is self]
         return [tensor for function in functions for tensor in function.captured()]
 
     def __call__(self, *args: Any, name: str | None = None) -> Any:
-        """The result of the function for `args`: a tensor, a list of them, or the operation of the call where it gives none.
+        """The result of the function for `args`: a tensor, a list of tensors, or the operation of a call without results.
 
         Raises:
             TypeError: an argument has another type.

@@ -151,7 +151,7 @@ def table(graph: Graph) -> dict[Any, Any]:
 
 
 def function_of(graph: Graph, name: str) -> Function:
-    """The function `name` of `graph`, which may have come with a stored graph. Raises LookupError where there is none."""
+    """The function `name` of `graph`, which may have come with a stored graph. Raises LookupError for an unknown name."""
     function = table(graph).get(name)
     if function is None:
         function = table(graph)[name] = _restored(graph, name)

@@ -1,7 +1,7 @@
 """`TensorArray`: an array of tensors for loops (`tf.TensorArray`).
 
-Here it is a value. `write` gives another array that shares the rest with this one; `flow` is the tensor that carries it, so
-an array goes through loops, branches and gradients as any tensor does.
+Here an array is a value. `write` gives another array that shares the other elements. `flow` is the tensor that carries the
+array: it goes through loops, branches and gradients as any tensor does.
 """
 
 from __future__ import annotations

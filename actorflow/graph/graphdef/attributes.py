@@ -74,7 +74,7 @@ def from_attr(message: AttrValue) -> Any:
     """The value of a message: a plain value, an array, a DType, a shape (a tuple or None), or a tuple of them.
 
     Raises:
-        ValueError: it has none, or one of a kind that nodes don't keep.
+        ValueError: it has none, or a value of a kind that nodes don't keep.
     """
     field = message.WhichOneof("value")
     if field == "list":
@@ -104,7 +104,7 @@ def _plain(field: str, value: Any) -> Any:
 
 
 def dtype_of(code: int) -> DType:
-    """The element type of a number of `DataType`. Raises ValueError for one that actorflow does not have."""
+    """The element type of a number of `DataType`. Raises ValueError for a type that actorflow does not have."""
     dtype = BY_CODE.get(code % 100)
     if dtype is None:
         raise ValueError(f"actorflow has no element type of the number {code}")
@@ -131,7 +131,7 @@ def shape_of(message: TensorShapeProto) -> Shape:
 def make_tensor_proto(
     values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False, allow_broadcast: bool = False
 ) -> TensorProto:
-    """An array, or what numpy makes one, as a `TensorProto`.
+    """An array, or a value that numpy makes an array, as a `TensorProto`.
 
     Example:
         >>> proto = af.make_tensor_proto([1, 2, 3], dtype=af.int64)
@@ -166,7 +166,7 @@ def make_tensor_proto(
 
 @public("af")
 def make_ndarray(tensor: Any) -> Any:
-    """The array of a `TensorProto` (of actorflow's, or any message that serialises as one).
+    """The array of a `TensorProto` (of actorflow's, or any message that serialises as a `TensorProto`).
 
     Example:
         >>> af.make_ndarray(af.make_tensor_proto([[1.0, 2.0]]))

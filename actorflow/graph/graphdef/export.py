@@ -44,7 +44,7 @@ from actorflow.public import public
 if TYPE_CHECKING:
     from actorflow.graph.graph import Graph
 
-_PRODUCER = 134  # that of TensorFlow 1.15's graphs; ops changed their meaning for later ones
+_PRODUCER = 134  # that of TensorFlow 1.15's graphs; ops changed their meaning for later versions
 
 
 def graph_def_of(graph: Graph, since: int = 0, add_shapes: bool = False) -> GraphDef:
@@ -122,7 +122,7 @@ def _cast(node: Node, inputs: list[str], types: list[DType]) -> list[NodeDef]:
 
 
 def _with_read(nodes: Mapping[str, Node], node: Node, update: str, add_shapes: bool) -> list[NodeDef]:
-    """An update that gives its value, as one that does not and a read behind it."""
+    """An update that gives its value, as an update that does not and a read behind it."""
     declared = {attr.name for attr in opdef.lookup(update).attrs}
     attrs = {name: value for name, value in node.attrs.items() if name in declared or name.startswith("_")}
     bare = replace(node, name=f"{node.name}/update", op=update, dtypes=(), shapes=(), attrs=attrs)
@@ -230,7 +230,7 @@ def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool =
         graph_or_graph_def: a `Graph` or a `GraphDef`.
         logdir: the folder, which is made if it is not there.
         name: the file's name.
-        as_text: the text format, else the binary one.
+        as_text: the text format, else the binary format.
 
     Raises:
         TypeError: a node has an attribute that no message has.

@@ -62,7 +62,7 @@ def import_graph_def(
         ('model/y:0', 9.0)
 
     Args:
-        graph_def: a `GraphDef`, its bytes, or any message that serialises as one.
+        graph_def: a `GraphDef`, its bytes, or any message that serialises as a `GraphDef`.
         input_map: tensors of the default graph that take the place of tensors of `graph_def`, by name (`"x:0"`, or `"x"`
             for output 0); `"^x"` stands for a control input.
         return_elements: names of operations (`"x"`) and tensors (`"x:0"`) to give back.
@@ -320,7 +320,7 @@ class Importer:
     def _check_dropped(
         self, message: NodeDef, definition: opdef.OpDef, name: str, value: Any, kept: dict[str, Any]
     ) -> None:
-        """Takes an attribute that belongs to no op, and refuses one that would change what the node does."""
+        """Takes an attribute that belongs to no op, and refuses an attribute that would change what the node does."""
         if name.startswith("_"):
             if name in ("_gradient_op_type", "_lossy"):
                 kept[name] = from_attr(value)

@@ -1,9 +1,9 @@
 """Reads of TensorFlow's reference variables, where the nodes that take the values would see them.
 
-The read of a reference variable is no copy there: a node that takes it sees the value of the moment in which it runs, with
-all writes that it waits for, directly or through others. Here a read is a snapshot. So a node gets a read of its own where it is
-behind a write of the variable, and the read that it names is not. In a branch or a loop that is a read of the reference,
-which is brought in beside the value.
+The read of a reference variable is no copy there. A node that takes it sees the value of the moment in which the node
+runs, with all writes that the node waits for, directly or through others. Here a read is a snapshot. So a node gets a
+read of its own if the node is behind a write of the variable, and the read that it names is not. In a branch or a loop
+that is a read of the reference, which is brought in beside the value.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ READ: dict[str, str] = {
     },
     **{f"Reader{what}": f"Reader{what}V2" for what in ("Read", "ReadUpTo", "NumRecordsProduced", "Reset")},
 }
-"""TensorFlow's ops that are read as another op, where there is none of their own name."""
+"""TensorFlow's ops that are read as another op, if actorflow has no op of their name."""
 
 RENAMED_ATTRS = {"Squeeze": {"axis": "squeeze_dims"}, "TensorListSetItem": {"grows": "resize_if_index_out_of_bounds"}}
 """For each op, attributes of actorflow's by TensorFlow's name."""
@@ -178,7 +178,7 @@ ONE_TYPE: dict[str, tuple[int, ...]] = {
     "StridedSliceGrad": (0, 1, 2, 3),
     "Substr": (1, 2),
 }
-"""Inputs that have one integer type in TensorFlow, the wider one, and may have two here."""
+"""Inputs that have one integer type in TensorFlow, the wider type, and may have two types here."""
 
 NARROW: dict[str, int] = {
     "AvgPool3DGrad": 0,
@@ -211,5 +211,5 @@ OWN_ATTRS: dict[str, frozenset[str]] = {
     "MutableHashTableV2": frozenset({"value_shape", "checkpoint"}),
     "TensorListSetItem": frozenset({"adds"}),
 }
-"""Attributes that TensorFlow's op lacks: where one is not the default, the op is written with `OWN_PREFIX` before its name, so
-that TensorFlow refuses it."""
+"""Attributes that TensorFlow's op lacks: if an attribute is not the default, the op is written with `OWN_PREFIX` before
+its name, so that TensorFlow refuses it."""

@@ -46,7 +46,7 @@ def import_part(
     Args:
         graph_def: the message.
         name: what comes before the names of all nodes.
-        stand_ins: tensors by name that become placeholders where they can't be computed.
+        stand_ins: tensors by name that become placeholders if they can't be computed.
         gates: nodes without a value that wait for others; they do not wait for what is left out.
     """
     several: dict[str, dict[int, StandIn]] = {}

@@ -28,7 +28,7 @@ def _type(number: int, oneof: str = "", repeated: bool = False) -> Field:
 
 
 class Dim(Message):
-    """A size of a shape, -1 where it is not known."""
+    """A size of a shape, -1 if the size is not known."""
 
     FIELDS: ClassVar[dict[str, Field]] = {"size": Field(1, "int"), "name": Field(2, "string")}
 
@@ -399,7 +399,7 @@ class MetaGraphDef(Message):
 
 
 class SavedModel(Message):
-    """The graphs of a SavedModel, one for each set of tags."""
+    """The graphs of a SavedModel, a graph for each set of tags."""
 
     FIELDS: ClassVar[dict[str, Field]] = {
         "saved_model_schema_version": Field(1, "int"),

@@ -122,7 +122,8 @@ def with_constants(graph_def: GraphDef, values: Mapping[str, Any]) -> GraphDef:
 
 
 def _references(nodes: Iterable[NodeDef], values: Iterable[str]) -> dict[str, tuple[int, bool]]:
-    """The variables, and the nodes that pass a reference to one on: the number of the type, and whether it is a resource."""
+    """The variables, and the nodes that pass a reference to a variable on: the number of the type, and whether it is a
+    resource."""
     names = set(values)
     references = {n.name: (n.attr["dtype"].type, n.op == "VarHandleOp") for n in nodes if n.name in names}
     passing = [node for node in nodes if node.op in PASS_ON and node.attr["T"].type == _RESOURCE]
@@ -146,7 +147,7 @@ def _constant(node: NodeDef, value: Any) -> NodeDef:
 
 
 def _of_value(node: NodeDef, variable: tuple[int, bool]) -> NodeDef | None:
-    """A node that took a variable, as one that takes its value; None where it needs the variable."""
+    """A node that took a variable, as a node that takes its value; None if it needs the variable."""
     dtype, is_resource = variable
     identity = NodeDef()
     identity.CopyFrom(node)

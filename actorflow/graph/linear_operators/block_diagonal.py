@@ -42,7 +42,7 @@ class LinearOperatorBlockDiag(LinearOperator):
         name: the scope of the nodes.
 
     Raises:
-        ValueError: there are no operators, or one is not square.
+        ValueError: there are no operators, or an operator is not square.
         TypeError: their types differ.
     """
 

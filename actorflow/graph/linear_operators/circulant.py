@@ -1,4 +1,4 @@
-"""Circulant operators: convolutions that go round, in one to three dimensions. Fourier transforms make them diagonal."""
+"""Circulant operators: convolutions that go round, in 1 to 3 dimensions. Fourier transforms make them diagonal."""
 
 from __future__ import annotations
 

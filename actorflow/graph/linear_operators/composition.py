@@ -113,7 +113,7 @@ class LinearOperatorComposition(LinearOperator):
 
 
 def checked(operators: Sequence[LinearOperator]) -> list[LinearOperator]:
-    """The operators as a list. Raises ValueError where there are none, and TypeError where their types differ."""
+    """The operators as a list. Raises ValueError for an empty list, and TypeError if their types differ."""
     listed = list(operators)
     if not listed:
         raise ValueError("Expected a non-empty list of operators.")

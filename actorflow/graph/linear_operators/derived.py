@@ -14,7 +14,7 @@ from actorflow.public import public
 
 
 class _Derived(LinearOperator):
-    """An operator that has the hints of another one, unless other ones are given."""
+    """An operator that has the hints of another operator, unless other hints are given."""
 
     def _set_operator(self, operator: LinearOperator, *hints: bool | None, name: str | None, suffix: str) -> None:
         names = ("is_non_singular", "is_self_adjoint", "is_positive_definite", "is_square")

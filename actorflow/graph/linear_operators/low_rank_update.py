@@ -30,7 +30,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
     Args:
         base_operator: L, an operator [..., rows, columns].
         u: [..., rows, k].
-        diag_update: the diagonal of D, [..., k], ones unless given.
+        diag_update: the diagonal of D, [..., k], all 1 unless given.
         v: [..., columns, k], as `u` unless given.
         is_diag_update_positive: whether D is positive.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: what is known of the matrix; see `LinearOperator`.

@@ -1,4 +1,4 @@
-"""Operators over a matrix that is there: a full one, or a lower triangle."""
+"""Operators over a matrix that is there: a full matrix, or a lower triangle."""
 
 from __future__ import annotations
 

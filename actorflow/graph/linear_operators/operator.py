@@ -374,7 +374,7 @@ class LinearOperator:
         return self.adjoint()
 
     def adjoint(self, name: str = "adjoint") -> LinearOperator:
-        """The conjugate transpose: the operator itself where it is self-adjoint."""
+        """The conjugate transpose: the operator itself if it is self-adjoint."""
         with self._scope(name):
             return self if self.is_self_adjoint else self._adjoint()
 

@@ -59,7 +59,7 @@ def every(hints: Any) -> bool | None:
 
 
 def sizes(tensor: Tensor) -> Tensor:
-    """The shape of a tensor, a constant where it is static."""
+    """The shape of a tensor, a constant if the shape is static."""
     static_shape = tensor.static_shape
     return (
         constant(list(static_shape), int32) if static_shape is not None and is_static(static_shape) else shape(tensor)
@@ -72,7 +72,7 @@ def joined(*parts: Any) -> Tensor:
 
 
 def in_one_batch(*matrices: Tensor) -> list[Tensor]:
-    """Matrices with their batches broadcast to one."""
+    """Matrices with their batches broadcast to one batch."""
     batches = [None if m.static_shape is None else m.static_shape[:-2] for m in matrices]
     if batches[0] is not None and is_static(batches[0]) and all(batch == batches[0] for batch in batches):
         return list(matrices)

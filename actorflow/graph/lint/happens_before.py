@@ -1,7 +1,7 @@
 """Which nodes run before which, whatever the order of the ready queue.
 
 A node is looked at once for each time that a run may execute it. A loop counts as two iterations and the last look at its
-condition, as far as its edges let them overlap. Of two branches a run takes one, so what is in both is never in one run.
+condition, as far as its edges let them overlap. A run takes one of two branches, so nodes of both are never in one run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LAST = 2
 
 
 class Instance(NamedTuple):
-    """One execution of a node; `tag` has the numbers of the iterations around it, outer ones first."""
+    """One execution of a node; `tag` has the numbers of the iterations around it, outer numbers first."""
 
     node: str
     tag: tuple[int, ...] = ()
@@ -104,7 +104,7 @@ class _Unrolled:
         return enclosing
 
     def _edge(self, node: Node, tag: tuple[int, ...], tensor_id: TensorId) -> _Edge | None:
-        """The edge on which `node` waits in the iteration `tag`; None where there is nothing to wait for."""
+        """The edge on which `node` waits in the iteration `tag`; None if there is nothing to wait for."""
         source = self.nodes[tensor_id.node]
         if is_free(source):
             return None
@@ -131,7 +131,7 @@ class _Unrolled:
         return tensor_id, tag
 
     def _one_at_a_time(self, frame: str) -> None:
-        """An iteration of this loop begins when all of the one before it has ended."""
+        """An iteration of this loop begins after the end of the whole iteration before it."""
         depth = len(self._around(frame))
         inside = {other for other in self._frames.parent if frame in self._around(other)}
         members: dict[tuple[int, ...], list[Instance]] = {}
@@ -151,7 +151,7 @@ def _is_serial(enter: Node) -> bool:
 
 
 class _Order:
-    """The order of all executions, and under which choices each of them is one: None where it never is."""
+    """The order of all executions, and the choices under which each happens: None if it never happens."""
 
     def __init__(self, unrolled: _Unrolled) -> None:
         self._nodes, self._needs = unrolled.nodes, unrolled.needs
@@ -213,7 +213,7 @@ class _Order:
         return used
 
     def between(self, of_interest: frozenset[str], values: frozenset[str]) -> HappensBefore:
-        """The order between the executions of some nodes. Of `values` it counts only where they are taken."""
+        """The order between the executions of some nodes. An execution of `values` counts only if something takes its value."""
         order = HappensBefore()
         bits: dict[Instance, int] = {}
         taking: dict[Choice, int] = {}

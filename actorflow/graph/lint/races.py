@@ -33,7 +33,7 @@ _PASSING = frozenset(("Switch", "Enter", "Identity"))
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """Two accesses of one variable, at least one of them a write, that may happen in either order.
+    """Two accesses of one variable, a write among them, that may happen in either order.
 
     If an access is the read that all uses of a variable share, `users` has the first node that uses it, by its name.
     `first` and `second` are one node where a loop executes it in iterations that overlap.
@@ -52,7 +52,7 @@ class Race:
 
     @property
     def lines(self) -> tuple[Where | None, Where | None]:
-        """The lines of the program that make the accesses; of a shared read, where it is used."""
+        """The lines of the program that make the accesses; of a shared read, the line that uses it."""
         return self._place(self.first).where, self._place(self.second).where
 
     def __str__(self) -> str:

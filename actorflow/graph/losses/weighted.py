@@ -108,7 +108,7 @@ def get_regularization_losses(scope: str | None = None) -> list[Tensor]:
 
 @public("af.losses")
 def get_regularization_loss(scope: str | None = None, name: str = "total_regularization_loss") -> Tensor:
-    """The sum of the losses of regularizers; 0.0 where there are none.
+    """The sum of the losses of regularizers; 0.0 if there are none.
 
     Example:
         >>> w = af.get_variable("w", initializer=[1.0, 2.0], regularizer=af.nn.l2_loss)
@@ -126,7 +126,7 @@ def get_total_loss(
 ) -> Tensor:
     """The sum of all losses collected so far, with those of regularizers unless told otherwise.
 
-    Raises ValueError where there are none.
+    Raises ValueError if there are none.
 
     Example:
         >>> loss = af.losses.mean_squared_error(labels=[1.0], predictions=[3.0])
@@ -179,7 +179,7 @@ def compute_weighted_loss(
         weights: a scalar, or of the rank of the losses with sizes of theirs or 1.
         scope: the name scope of the operations.
         loss_collection: where the result is collected; None for nowhere.
-        reduction: one of `Reduction`.
+        reduction: a value of `Reduction`.
 
     Returns:
         A tensor of the type of the losses: a scalar, or of their shape with Reduction.NONE.
@@ -219,7 +219,7 @@ def weight_checks(weights: Tensor, values: Tensor) -> list[Operation]:
 def assert_broadcastable(weights: TensorLike, values: TensorLike) -> Operation | None:
     """A check in the run that `weights` can be broadcast to `values` (`weights_broadcast_ops.assert_broadcastable`).
 
-    None where it is known already that they can. The check raises InvalidArgumentError.
+    None if it is known already that they can. The check raises InvalidArgumentError.
 
     Raises:
         ValueError: it is known already that they can't.

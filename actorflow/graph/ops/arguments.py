@@ -52,7 +52,7 @@ def is_empty(value: Any) -> bool:
 
 
 def _parts(spec: InputDef, value: Any) -> Sequence[Any]:
-    """The values of an input: one, or those of a list."""
+    """The values of an input: a single value, or those of a list."""
     return value if spec.kind == "list" and isinstance(value, (list, tuple)) else (value,)
 
 
@@ -69,8 +69,8 @@ def _decide_by_sibling(definition: OpDef, values: Sequence[Any], empty: InputDef
 
 
 def _as_allowed(spec: InputDef, value: Any) -> Any:
-    """An array of a type that an input does not take, as one of the type that it prefers, where its values can be that: an
-    array without elements can be anything, and an integer any other integer that holds it."""
+    """An array of a type that an input does not take, in the type that the input prefers, if its values can be that. An
+    array without elements can be of any type, and an integer of any other integer type that holds it."""
     preferred = spec.prefer
     if not isinstance(value, (np.ndarray, np.generic)) or preferred is None or value.dtype.kind in "SUO":
         return value

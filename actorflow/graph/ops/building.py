@@ -17,9 +17,9 @@ from actorflow.graph.tensor import Operation, Tensor
 
 @contextmanager
 def composite(name: str | None, default: str, *values: Any) -> Iterator[str]:
-    """Builds in the graph of `values` (else the default one) under a name scope.
+    """Builds in the graph of `values` (else the default graph) under a name scope.
 
-    Gives the scope's name with a `/` at its end: a node of that name is called as the scope itself, which is how the
+    Gives the scope's name with a `/` at its end. A node of that name is called as the scope itself: so the
     result of several nodes gets the name that the user asked for.
     """
     graph = graph_of(values)

@@ -238,7 +238,7 @@ def op(
         type: the op's name in graphs, such as "MatMul".
         shape: the shape rule: from the inputs' shapes (an `Inference`) to the output's, or a list for several outputs.
         dtypes: the element types that the inputs may share. All inputs share one type, except those in `types`.
-        result: the outputs' types: `T` (the shared one), a type, the name of an attribute that holds it, a rule of the
+        result: the outputs' types: `T` (the shared type), a type, the name of an attribute that holds it, a rule of the
             `Inference`, a tuple of these for several outputs, or None for no output.
         types: inputs with a type of their own.
         gradient: the rule `(node, *output_gradients)`, which gives one tensor or None an input; None where the op has

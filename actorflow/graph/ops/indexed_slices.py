@@ -35,8 +35,8 @@ class IndexedSlicesValue(NamedTuple):
 
     Args:
         values: the rows, `[n, d1, d2, ...]`.
-        indices: where they are, `[n]`.
-        dense_shape: the whole shape, `[d0, d1, d2, ...]`, or None where it is not known.
+        indices: the places of the rows, `[n]`.
+        dense_shape: the whole shape, `[d0, d1, d2, ...]`, or None if unknown.
     """
 
     values: np.ndarray[Any, Any]
@@ -48,7 +48,7 @@ class IndexedSlicesValue(NamedTuple):
 class IndexedSlices:
     """The rows `values[i]` at `indices[i]` of a tensor that is zero elsewhere (`tf.IndexedSlices`).
 
-    An op that wants a tensor gets the dense one. An optimizer applies the rows alone.
+    An op that wants a tensor gets the dense tensor. An optimizer applies the rows alone.
 
     Example:
         >>> rows = af.IndexedSlices([[1.0, 2.0]], [1], dense_shape=[3, 2])
@@ -60,7 +60,7 @@ class IndexedSlices:
     Args:
         values: shape `[n, d1, d2, ...]`.
         indices: `[n]`, int32 or int64; an index that occurs several times stands for the sum of its rows.
-        dense_shape: the vector `[d0, d1, d2, ...]`, or None where it is not known.
+        dense_shape: the vector `[d0, d1, d2, ...]`, or None if unknown.
 
     Raises:
         TypeError: indices or a shape that are no integers.
@@ -152,7 +152,7 @@ def _integers(value: TensorLike, name: str, graph: Graph) -> Tensor:
 
 
 def add_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
-    """The sum of several: their rows and indices one after the other."""
+    """The sum of several slices: their rows and indices joined in order."""
     indices = [part.indices for part in parts]
     if len({index.dtype for index in indices}) > 1:
         indices = [cast(index, int64) for index in indices]

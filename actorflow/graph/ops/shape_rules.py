@@ -99,7 +99,7 @@ def reduction(c: Inference) -> Shape:
 
 
 def require_rank(c: Inference, index: int, rank: int) -> Shape:
-    """Input `index`'s shape, which has to have `rank` dimensions. Raises ValueError where it has another number."""
+    """Input `index`'s shape, which has to have `rank` dimensions. Raises ValueError for another number."""
     shape = c.shapes[index]
     if shape is not None and len(shape) != rank:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Things of several tensors that a run fetches and feeds as one: tuples, and such as `SparseTensor`.
+"""Things of several tensors that a run fetches and feeds as a unit: tuples, and such as `SparseTensor`.
 
 A class of the latter has three methods: `__tensor_components__()` lists its tensors; `__from_components__(*values)` makes of
 their values what a run gives; `__to_components__(value)` takes a fed value apart, in the order of the tensors.

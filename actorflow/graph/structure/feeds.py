@@ -250,7 +250,7 @@ def _kind_in(array: np.ndarray[Any, Any]) -> str:
 
 
 def fed_sizes(feeds: Sequence[Feed], values: Sequence[Any]) -> dict[TensorId, Shape]:
-    """The shapes of the values of feeds whose static shapes leave something open, where they are arrays."""
+    """The shapes of the values of feeds whose static shapes leave something open, for values that are arrays."""
     sizes: dict[TensorId, Shape] = {}
     for feed, value in zip(feeds, values):
         shape = getattr(value, "shape", None)

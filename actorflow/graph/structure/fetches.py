@@ -138,7 +138,7 @@ def _identity_of(resource: Operation) -> np.ndarray[Any, Any]:
 
 
 def cache_key(structure: Any) -> Any:
-    """Something hashable that is equal for equal structures, or None where there is none that is cheap."""
+    """Something hashable that is equal for equal structures, or None if no cheap key exists."""
     kind = type(structure)
     if kind is Tensor or kind is Operation or kind is str:
         return structure

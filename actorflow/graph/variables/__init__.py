@@ -13,7 +13,7 @@ partitioners.py   partitioners: functions that say into how many slices a variab
 scope.py          `variable_scope` and `get_variable`: variables that several parts of a program share by name
                   (`tf.get_variable`)
 store.py          what a graph knows of its shared variables: them by name, and the variable scope that is open
-template.py       `make_template`: a function whose variables are made in its first call and shared by all later ones
+template.py       `make_template`: a function whose variables are made in its first call and shared by all later calls
                   (`tf.make_template`)
 updates.py        the updates of layers (UPDATE_OPS): which a loss needs, and which a training step leaves behind
 variable.py       `Variable`: a tensor that is kept between runs and changed by assignments (paper section 2; `tf.Variable`)

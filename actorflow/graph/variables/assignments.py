@@ -201,7 +201,7 @@ class Assignments(Overloads):
         return update(self.handle, delta.indices, delta.values, name=name)
 
     def count_up_to(self, limit: int) -> Tensor:
-        """Adds 1 to a scalar; gives the value before. Raises OutOfRangeError in the run where it is at `limit`.
+        """Adds 1 to a scalar; gives the value before. Raises OutOfRangeError in the run if the variable is at `limit`.
 
         Example:
             >>> v = af.Variable(0)

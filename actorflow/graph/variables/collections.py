@@ -294,9 +294,9 @@ def is_variable_initialized(variable: Variable) -> Tensor:
 
 @public("af")
 def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> Operation | None:
-    """An operation that raises FailedPreconditionError where one of `var_list` (all variables) has no value.
+    """An operation that raises FailedPreconditionError if a variable of `var_list` (all variables) has no value.
 
-    None where there are no variables.
+    None without variables.
 
     Example:
         >>> v = af.Variable(1.0, name="v")
@@ -314,7 +314,7 @@ def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> 
 def report_uninitialized_variables(
     var_list: Sequence[Variable] | None = None, name: str = "report_uninitialized_variables"
 ) -> Tensor:
-    """The names of those of `var_list` (all global and local ones) that have no value, a vector of strings.
+    """The names of the variables of `var_list` (all global and local variables) that have no value, a vector of strings.
 
     Example:
         >>> v, w = af.Variable(1.0, name="v"), af.Variable(2.0, name="w")

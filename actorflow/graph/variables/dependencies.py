@@ -17,7 +17,7 @@ def with_initialized_variables(value: Tensor) -> Tensor:
     """`value`, computed from each variable's `initialized_value` instead of its read.
 
     All initializers run at once and in any order, so `Variable(2 * v)` may find `v` without a value; then it takes the
-    initial one. The nodes between the reads and `value` are copied; where there is no read, it is `value` itself.
+    initial value. The nodes between the reads and `value` are copied; without a read, the result is `value` itself.
     """
     graph = value.graph
     between = _reading(value)

@@ -160,7 +160,7 @@ def _get_single(
     constraint: Any,
     partition_info: PartitionInfo | None = None,
 ) -> Variable:
-    """A variable that is in one piece, or a slice of one that is not."""
+    """A variable that is in one piece, or a slice of a partitioned variable."""
     graph = get_default_graph()
     variables = store_of(graph).variables
     sizes, kind = as_shape(shape), dtype

@@ -69,7 +69,7 @@ class Zeros(Initializer):
 
 @public("af:ones_initializer", "tf.initializers:ones")
 class Ones(Initializer):
-    """Ones (True).
+    """The number 1 everywhere (True).
 
     Example:
         >>> af.ones_initializer()([2])
@@ -169,7 +169,7 @@ class RandomNormal(Initializer):
 
 @public("af:truncated_normal_initializer", "tf.initializers:truncated_normal")
 class TruncatedNormal(RandomNormal):
-    """Normal draws, drawn again where they are more than two standard deviations from the mean.
+    """Normal draws; a draw more than two standard deviations from the mean is drawn again.
 
     Example:
         >>> drawn = af.truncated_normal_initializer(stddev=0.1)([1000])

@@ -26,7 +26,7 @@ class PartitionInfo:
     var_offset: list[int]
 
     def single_slice_dim(self, shape: Sequence[int]) -> int | None:
-        """The dimension in which a slice of this shape is smaller than the whole, None where there is none.
+        """The dimension in which a slice of this shape is smaller than the whole; None without such a dimension.
 
         Raises ValueError where the ranks differ, it sticks out, or it is smaller in several dimensions."""
         if len(shape) != len(self.full_shape):
@@ -159,7 +159,7 @@ class PartitionedVariable(Overloads):
 
     @property
     def axis(self) -> int:
-        """The dimension along which it is cut; 0 where it is in one piece."""
+        """The dimension along which it is cut; 0 for a variable in one piece."""
         return next((d for d, count in enumerate(self._partitions) if count > 1), 0)
 
     def as_tensor(self) -> Tensor:
@@ -251,7 +251,7 @@ class PartitionedVariable(Overloads):
 def slices_of(shape: Sequence[int], counts: Any, name: str) -> list[tuple[PartitionInfo, list[int]]]:
     """The place and shape of each slice of a variable of this shape, by the numbers that a partitioner gave.
 
-    The first ones are larger by one where they don't divide evenly, as in `nn.embedding_lookup` with the strategy "div".
+    The first slices are larger by 1 in an uneven division, as in `nn.embedding_lookup` with the strategy "div".
 
     Raises:
         ValueError: these are no such numbers.

@@ -1,7 +1,7 @@
 """Partitioners: functions that say into how many slices a variable of some shape and type is cut (`tf.*_partitioner`).
 
-A partitioner is called with a `TensorShape` and a type; it gives the number of slices along each dimension, of which one at
-most may be more than 1.
+A partitioner is called with a `TensorShape` and a type; it gives the number of slices along each dimension, of which at
+most one may be more than 1.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Partitioner = Callable[..., list[int]]
 
 @public("af")
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
-    """As many slices along `axis`, or as many as that has elements where they are fewer.
+    """`num_shards` slices along `axis`, or as many as it has elements if these are fewer.
 
     Example:
         >>> table = af.get_variable("table", [5, 2], partitioner=af.fixed_size_partitioner(2))
@@ -94,7 +94,7 @@ def min_max_variable_partitioner(
 
     Returns:
         A function for `partitioner=` of `get_variable` and `variable_scope`. It raises ValueError for a shape without
-        this dimension, or one that is not fully known.
+        this dimension, or a shape that is not fully known.
     """
 
     def partitioner(shape: Any, dtype: DType) -> list[int]:

@@ -209,7 +209,7 @@ def get_variable(
     aggregation: Any = None,
     reuse: Reuse = None,
 ) -> Variable:
-    """Makes the variable `name` of the open variable scope, or takes the one that exists (`tf.get_variable`).
+    """Makes the variable `name` of the open variable scope, or takes the existing variable (`tf.get_variable`).
 
     Example:
         >>> with af.Graph().as_default():
@@ -264,7 +264,7 @@ def get_variable(
     }
     getter = _chained(scope.custom_getter, custom_getter)
     variable: Any = get_by_full_name(**arguments) if getter is None else getter(get_by_full_name, **arguments)
-    return cast(Variable, variable)  # or, with a partitioner, what stands for one
+    return cast(Variable, variable)  # or, with a partitioner, what stands for a variable
 
 
 def _check_type(initializer: Any, dtype: DTypeLike) -> None:
@@ -312,7 +312,7 @@ def create_partitioned_variables(
 
     Args:
         shape: the shape of the whole, fully known.
-        slicing: the number of slices along each dimension, of which one at most is more than 1.
+        slicing: the number of slices along each dimension, of which at most one may be more than 1.
         initializer: `f(shape, dtype)`, or a value of the whole's shape, whose type is that of the variable.
         dtype: the type of the values of a function.
         trainable: whether optimizers change the slices.
@@ -324,8 +324,8 @@ def create_partitioned_variables(
         The slices in their order.
 
     Raises:
-        ValueError: the lengths of `shape` and `slicing` differ, there is no dimension, more than one is cut, an initial
-            value has another shape or type, or the variable exists and should not, or does not and should.
+        ValueError: the lengths of `shape` and `slicing` differ, `shape` is empty, several dimensions are cut, an initial
+            value has another shape or type, or the variable exists, or is missing, against `reuse`.
     """
     if len(shape) != len(slicing):
         raise ValueError(

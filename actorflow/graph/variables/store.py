@@ -25,7 +25,7 @@ class ReuseMode(enum.Enum):
 
 AUTO_REUSE = ReuseMode.AUTO_REUSE
 public("af", of="AUTO_REUSE")
-"""Makes the variable, or takes the one of that name if there is one."""
+"""Makes the variable, or takes the existing variable of that name."""
 
 Reuse: TypeAlias = "bool | ReuseMode | None"
 
@@ -85,7 +85,7 @@ class VariableScope:
         self.reuse = True
 
     def set_initializer(self, initializer: Any) -> None:
-        """The initializer of variables that are made from now on, unless `get_variable` is given one.
+        """The initializer of variables that are made from now on, unless `get_variable` is given an initializer.
 
         Example:
             >>> with af.variable_scope("ones") as scope:
@@ -98,7 +98,7 @@ class VariableScope:
         self.initializer = initializer
 
     def set_regularizer(self, regularizer: Any) -> None:
-        """The regularizer of variables that are made from now on, unless `get_variable` is given one.
+        """The regularizer of variables that are made from now on, unless `get_variable` is given a regularizer.
 
         Example:
             >>> with af.Graph().as_default() as graph, af.variable_scope("layer") as scope:
@@ -110,7 +110,7 @@ class VariableScope:
         self.regularizer = regularizer
 
     def set_partitioner(self, partitioner: Any) -> None:
-        """The partitioner of variables that are made from now on, unless `get_variable` is given one.
+        """The partitioner of variables that are made from now on, unless `get_variable` is given a partitioner.
 
         Example:
             >>> with af.Graph().as_default(), af.variable_scope("tables") as scope:
@@ -121,7 +121,7 @@ class VariableScope:
         self.partitioner = partitioner
 
     def set_caching_device(self, caching_device: Any) -> None:
-        """The device that keeps copies of variables that are made from now on, unless `get_variable` is given one.
+        """The device that keeps copies of variables that are made from now on, unless `get_variable` is given a device.
 
         Example:
             >>> with af.Graph().as_default(), af.variable_scope("model") as scope:
@@ -165,7 +165,7 @@ class VariableScope:
         return self._collected(name)
 
     def set_dtype(self, dtype: DTypeLike) -> None:
-        """The type of variables that are made from now on, unless `get_variable` is given one.
+        """The type of variables that are made from now on, unless `get_variable` is given a type.
 
         Example:
             >>> with af.Graph().as_default(), af.variable_scope("exact") as scope:

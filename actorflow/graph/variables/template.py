@@ -1,4 +1,4 @@
-"""`make_template`: a function whose variables are made in its first call and shared by all later ones
+"""`make_template`: a function whose variables are made in its first call and shared by all later calls
 (`tf.make_template`)."""
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Template:
     ) -> None:
         """
         Args:
-            name: the name of the variable scope, to which a number is added where it is in use.
+            name: the name of the variable scope, to which a number is added if it is in use.
             func: the function.
             create_scope_now: whether the scope is named here, instead of in the first call.
             unique_name: the name of the scope, used as it is instead of `name`.
@@ -120,7 +120,7 @@ def make_template(
     custom_getter_: Callable[..., Any] | None = None,
     **kwargs: Any,
 ) -> Template:
-    """A function that makes its variables in its first call and reuses them in all later ones (`tf.make_template`).
+    """A function that makes its variables in its first call and reuses them in all later calls (`tf.make_template`).
 
     Two templates of one name have separate variables: the second one's scope is `layer_1`.
 
@@ -134,10 +134,10 @@ def make_template(
         ['scale/factor:0']
 
     Args:
-        name_: the name of the variable scope, to which a number is added where it is in use.
+        name_: the name of the variable scope, to which a number is added if it is in use.
         func_: the function. It takes its variables with `get_variable`.
         create_scope_now_: whether the scope is named now, in the variable scope that is open here; else in the first
-            call, in the one that is open there.
+            call, in the scope that is open there.
         unique_name_: the name of the scope, used as it is instead of `name_`; it must not be in use.
         custom_getter_: called in place of the getter of `get_variable` inside, as in `variable_scope`.
         kwargs: keyword arguments that each call passes to `func_`.

@@ -58,7 +58,7 @@ class Variable(Assignments, metaclass=Created):
     _by_creators = True
 
     def __new__(cls, initial_value: Any = None, *args: Any, **kwargs: Any) -> Variable:
-        """A variable of the kind that the graph has to which `initial_value` belongs, else the default one."""
+        """A variable of the kind that the graph of `initial_value` has, else the default graph."""
         if cls is Variable and _kinds and (kind := _kinds.get(type(graph_of([initial_value])))) is not None:
             return object.__new__(kind)
         return object.__new__(cls)
@@ -81,10 +81,10 @@ class Variable(Assignments, metaclass=Created):
         aggregation: Any = None,
         shape: ShapeLike = None,
     ) -> None:
-        """Adds a variable to the graph of `initial_value` (else the default one).
+        """Adds a variable to the graph of `initial_value` (else the default graph).
 
         Args:
-            initial_value: a tensor, a value that becomes a constant, or a function without arguments that gives one.
+            initial_value: a tensor, a value that becomes a constant, or a function without arguments that gives either.
                 If it is computed from other variables, these are taken at their initial values if they have none.
             trainable: optimizers change it, unless they are told which variables to change.
             collections: those that list it; GLOBAL_VARIABLES unless given.
@@ -102,7 +102,7 @@ class Variable(Assignments, metaclass=Created):
             import_scope: what the import put before the names.
 
         Raises:
-            ValueError: no initial value, or one of unknown shape although `validate_shape`.
+            ValueError: no initial value, or a value of unknown shape with `validate_shape`.
             TypeError: the value has no such type.
         """
         if variable_def is not None:
@@ -139,7 +139,7 @@ class Variable(Assignments, metaclass=Created):
             add_to_collections(chosen, self)
 
     def _find(self, message: VariableDef, import_scope: str | None) -> None:
-        """Takes a variable of the default graph by the names of its tensors. Raises UnknownNameError where they are not there."""
+        """Takes a variable of the default graph by the names of its tensors. Raises UnknownNameError for missing tensors."""
         graph = get_default_graph()
         prefix = f"{import_scope.removesuffix('/')}/" if import_scope else ""
         self.handle = graph.get_tensor_by_name(prefix + message.variable_name)
@@ -288,7 +288,7 @@ class Variable(Assignments, metaclass=Created):
     # Reading
 
     def value(self) -> Tensor:
-        """The tensor of a use: the one shared read, or under control dependencies a new one.
+        """The tensor of a use: the shared read, or under control dependencies a new read.
 
         Example:
             >>> with af.Graph().as_default():
@@ -370,7 +370,7 @@ class Variable(Assignments, metaclass=Created):
         return gather_nd(self, indices, name=name)
 
     def set_shape(self, shape: ShapeLike) -> None:
-        """Adds to what is known of the shape of all reads. Raises ValueError where it contradicts.
+        """Adds to what is known of the shape of all reads. Raises ValueError for a contradiction.
 
         Example:
             >>> with af.Graph().as_default():
@@ -448,8 +448,8 @@ def _initial_tensor(graph: Graph, value: Any, dtype: DTypeLike | None) -> Tensor
 
 
 def _bring_to(handle: Tensor, value: Tensor, before: int) -> None:
-    """Has the initial value computed in the task of its variable, as far as it was made just now (after the first `before`
-    nodes) and no one said where: a large one does not travel."""
+    """Has the initial value computed in the task of its variable, so that a large value does not travel. This moves nodes
+    that were made just now (after the first `before` nodes) and that have no device."""
     task = DeviceSpec.parse(handle.device).task_of()
     if task != DeviceSpec():
         for operation in handle.graph.get_operations()[before:]:

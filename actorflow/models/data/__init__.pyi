@@ -18,7 +18,7 @@ takes nothing away, and a checkpoint can be made in the midst of a pull: a run t
 dataset.py      `Dataset` and its stages
 experimental/   names that TensorFlow 1.15 keeps in `tf.data.experimental`
 functions/      functions of elements: traced into graphs, or awaited
-identity.py     a digest of a description: whether a place is one in this input
+identity.py     a digest of a description: whether a place belongs to this input
 iteration.py    how a dataset is gone through: `async for`, `for`, and the iterators of graphs
 iterator.py     `Iterator`: the iterators of graphs
 node.py         `Node`: one stage of a description, and descriptions on the wire

@@ -35,9 +35,9 @@ DEFAULT_CYCLE = 10
 
 @public("af.data")
 class Dataset(Sources, Iterable):
-    """A description of elements: where they come from, and the stages that they go through (`tf.data.Dataset`).
+    """A description of elements: their source, and the stages that they go through (`tf.data.Dataset`).
 
-    It holds nothing but the description, and each method gives another one. It is run by `async for`, by `for` under
+    It holds nothing but the description, and each method gives another dataset. It is run by `async for`, by `for` under
     `af.eager()`, or by an iterator in a graph (`make_one_shot_iterator`).
 
     Functions are called once, with tensors, and become compiled plans. Coroutine functions are called for each element.
@@ -141,7 +141,7 @@ class Dataset(Sources, Iterable):
         return self._chosen("filter", predicate)
 
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
-        """The elements before the first one of which `predicate` is not true.
+        """The elements before the first element of which `predicate` is not true.
 
         Example:
             >>> [x async for x in af.data.Dataset.range(10).take_while(lambda x: x < 3)]
@@ -211,9 +211,9 @@ class Dataset(Sources, Iterable):
         Args:
             map_func: a function of tensors that gives a Dataset.
             cycle_length: how many datasets are gone through at once; 10 unless given.
-            block_length: how many elements are taken of one in its turn; 1 unless given.
+            block_length: how many elements are taken of a dataset in its turn; 1 unless given.
             num_parallel_calls: where given, each of them is pulled ahead.
-            deterministic, name: accepted for compatibility: the order is always the same one.
+            deterministic, name: accepted for compatibility: the order is always the same.
 
         Raises:
             TypeError: it gives something else than a Dataset.
@@ -235,7 +235,7 @@ class Dataset(Sources, Iterable):
         tensors = (*(parameter(number, int64) for number in numbers), *captured)
         return self._then("interleave", traced.spec.structure.spec, tensors=tensors, function=traced)
 
-    # Several elements as one, and one as several
+    # Several elements as a single element, and a single element as several
 
     def batch(
         self,
@@ -286,7 +286,7 @@ class Dataset(Sources, Iterable):
             batch_size: how many elements.
             padded_shapes: a shape for each leaf, with None or -1 for sizes up to the longest; so for all unless given. Shapes and
                 sizes may be tensors.
-            padding_values: a value for each leaf, or one for all; 0 or "" unless given.
+            padding_values: a value for each leaf, or a single value for all; 0 or "" unless given.
             drop_remainder: whether to leave out a last batch that is smaller.
             name: accepted for compatibility, without effect.
 
@@ -304,7 +304,7 @@ class Dataset(Sources, Iterable):
         return self._then("padded_batch", spec, tensors=(size, drop, *values, *shapes))
 
     def unbatch(self, name: str | None = None) -> Dataset:
-        """The rows of each element, one after another: what `batch` did is undone.
+        """The rows of each element in sequence: what `batch` did is undone.
 
         Example:
             >>> [x async for x in af.data.Dataset.range(4).batch(2).unbatch()]
@@ -328,7 +328,7 @@ class Dataset(Sources, Iterable):
     def window(
         self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: Any = False, name: str | None = None
     ) -> Dataset:
-        """Datasets of neighbours, one for each leaf of the elements.
+        """Datasets of neighbours, a dataset for each leaf of the elements.
 
         Example:
             >>> windows = af.data.Dataset.range(5).window(3, shift=1, drop_remainder=True)
@@ -337,7 +337,7 @@ class Dataset(Sources, Iterable):
 
         Args:
             size: how many elements a window has.
-            shift: how much further the next one begins; `size` unless given.
+            shift: how much further the next window begins; `size` unless given.
             stride: how far apart its elements are.
             drop_remainder: whether to leave out last windows that are smaller.
             name: accepted for compatibility, without effect.
@@ -368,7 +368,7 @@ class Dataset(Sources, Iterable):
 
         Args:
             buffer_size: how many elements are drawn from; with as many as there are, each order is as likely.
-            seed: the seed; with a seed of the graph, each stage has another one.
+            seed: the seed; with a seed of the graph, each stage has another seed.
             reshuffle_each_iteration: whether each iterator, and each round of `repeat`, has another order, unless it is False.
             name: accepted for compatibility, without effect.
 
@@ -386,7 +386,7 @@ class Dataset(Sources, Iterable):
         return self._then("shuffle", tensors=(*seeds, again))
 
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
-        """All elements `count` times; without end where it is None or negative.
+        """All elements `count` times; without end for a `count` of None or below 0.
 
         Example:
             >>> [x async for x in af.data.Dataset.range(2).repeat(3)]
@@ -399,7 +399,7 @@ class Dataset(Sources, Iterable):
         return self._then("repeat", tensors=(parameter(-1 if count is None else count, int64),))
 
     def take(self, count: Any, name: str | None = None) -> Dataset:
-        """The first `count` elements; all where it is negative.
+        """The first `count` elements; all for a negative `count`.
 
         Example:
             >>> [x async for x in af.data.Dataset.range(5).take(2)]
@@ -412,7 +412,7 @@ class Dataset(Sources, Iterable):
         return self._then("take", tensors=(parameter(count, int64),))
 
     def skip(self, count: Any, name: str | None = None) -> Dataset:
-        """All but the first `count` elements; none where it is negative.
+        """All but the first `count` elements; none for a negative `count`.
 
         Example:
             >>> [x async for x in af.data.Dataset.range(5).skip(3)]
@@ -425,7 +425,7 @@ class Dataset(Sources, Iterable):
         return self._then("skip", tensors=(parameter(count, int64),))
 
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
-        """Each `num_shards`-th element, from the one at `index` on: the part of one of several workers.
+        """Each `num_shards`-th element, from the element at `index` on: the part of one of several workers.
 
         Shard names of files before they are read, rather than records: each worker then reads its own files only.
 
@@ -436,7 +436,7 @@ class Dataset(Sources, Iterable):
 
         Args:
             num_shards: how many parts.
-            index: which one, from 0 on.
+            index: the number of the part, from 0 on.
             name: accepted for compatibility, without effect.
 
         Raises:
@@ -478,14 +478,14 @@ class Dataset(Sources, Iterable):
         return self._then("ignore_errors", options={"log": log_warning})
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
-        """The elements of this dataset, then those of another one.
+        """The elements of this dataset, then those of another dataset.
 
         Example:
             >>> [x async for x in af.data.Dataset.range(2).concatenate(af.data.Dataset.range(10, 12))]
             [0, 1, 10, 11]
 
         Args:
-            dataset: the other one.
+            dataset: the other dataset.
             name: accepted for compatibility, without effect.
 
         Raises:
@@ -512,7 +512,7 @@ class Dataset(Sources, Iterable):
         return self._then("prefetch", tensors=numbers)
 
     def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
-        """The elements of the first round, kept for later ones: in memory, or in a file.
+        """The elements of the first round, kept for later rounds: in memory, or in a file.
 
         They are kept once a round has come to its end.
 
@@ -537,7 +537,7 @@ class Dataset(Sources, Iterable):
             [[0 1], [2 3]]
 
         Args:
-            transformation_func: a function from a Dataset to another one.
+            transformation_func: a function from a Dataset to another Dataset.
 
         Raises:
             TypeError: it gives something else.

@@ -198,7 +198,7 @@ class Iterable:
             name: accepted for compatibility, without effect.
 
         Raises in a run:
-            InvalidArgumentError: there is none, or more than one.
+            InvalidArgumentError: the dataset has no element, or several.
         """
         from actorflow.models.data.iterator import single_element
 
@@ -232,7 +232,7 @@ class DatasetIterator(AsyncIterator[Any]):
 
         Args:
             dataset: what it goes through.
-            state: where it begins.
+            state: the place at which it begins.
             tensors: whether elements are tensors; so under eager execution unless given.
         """
         bound_arrays(dataset.node)
@@ -379,7 +379,7 @@ class _Blocking(Iterator[Any]):
         if self._elements.is_busy:
             try:
                 self._loop.driver.call(self._elements.aclose)
-            except Exception:  # the loop is closed, or it is the one that collects this
+            except Exception:  # the loop is closed, or the loop itself collects this
                 self._elements._pulling.abort()
 
     async def _next(self) -> Any:

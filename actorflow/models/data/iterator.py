@@ -1,4 +1,4 @@
-"""`Iterator`: the iterators of graphs (`tf.data.Iterator`): one-shot, initializable, reinitializable and feedable ones."""
+"""`Iterator`: the one-shot, initializable, reinitializable and feedable iterators of graphs (`tf.data.Iterator`)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Iterator:
     """An iterator in a graph (`tf.data.Iterator`): each run of what `get_next` gives takes one element.
 
     It is state of its device, of a task too (`af.device`). An element that is not there yet is waited for without a thread. Its
-    state is in the checkpoints of its session. At the end a run raises OutOfRangeError, and so do all later ones.
+    state is in the checkpoints of its session. At the end a run raises OutOfRangeError, and so do all later runs.
 
     Example:
         >>> numbers = af.data.Dataset.range(2)
@@ -57,7 +57,7 @@ class Iterator:
     def from_structure(
         output_types: Any, output_shapes: Any = None, shared_name: str | None = None, output_classes: Any = None
     ) -> Iterator:
-        """An iterator without a dataset, which `make_initializer` gives it: of one after another, in turns.
+        """An iterator without a dataset: `make_initializer` gives it datasets, in turns.
 
         Example:
             >>> iterator = af.data.Iterator.from_structure(af.int64, [])
@@ -74,7 +74,7 @@ class Iterator:
             output_types: the element types, a structure.
             output_shapes: the shapes, in the same structure; unknown unless given.
             shared_name: sessions that share a container find the same iterator under this name.
-            output_classes: `Tensor` or `SparseTensor`, in the same structure; dense ones unless given.
+            output_classes: `Tensor` or `SparseTensor`, in the same structure; `Tensor` unless given.
         """
         spec = declared(output_types, output_shapes, output_classes)
         return Iterator(_handle(spec, shared_name), None, spec)
@@ -83,7 +83,7 @@ class Iterator:
     def from_string_handle(
         string_handle: Any, output_types: Any, output_shapes: Any = None, output_classes: Any = None
     ) -> Iterator:
-        """The iterator that a fed string names: what `string_handle()` of another one gave in this session.
+        """The iterator that a fed string names: what `string_handle()` of another iterator gave in this session.
 
         Example:
             >>> numbers = af.data.Dataset.range(5).make_one_shot_iterator()
@@ -96,7 +96,7 @@ class Iterator:
             string_handle: a scalar string.
             output_types: the element types, a structure.
             output_shapes: the shapes, in the same structure; unknown unless given.
-            output_classes: `Tensor` or `SparseTensor`, in the same structure; dense ones unless given.
+            output_classes: `Tensor` or `SparseTensor`, in the same structure; `Tensor` unless given.
         """
         spec = declared(output_types, output_shapes, output_classes)
         handle_string = convert_to_tensor(string_handle, string)
@@ -105,7 +105,7 @@ class Iterator:
 
     @property
     def initializer(self) -> Operation:
-        """The operation that begins it, or begins it again. Raises ValueError where it has none."""
+        """The operation that begins it, or begins it again. Raises ValueError for an iterator without an initializer."""
         if self._initializer is None:
             raise ValueError(
                 "Iterator does not have an initializer: a one-shot iterator needs none; see make_initializer."
@@ -286,7 +286,7 @@ def one_shot(node: Node) -> Iterator:
 
 
 def single_element(node: Node, found: list[Any] | None) -> Any:
-    """See `Dataset.get_single_element`; `found` are the elements, where they are known."""
+    """See `Dataset.get_single_element`; `found` are the elements, or None for elements that are not known."""
     if found is not None:
         ops.check_single(len(found))
         return found[0]

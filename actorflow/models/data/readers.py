@@ -47,7 +47,7 @@ class TFRecordDataset(Reader):
         filenames: a name, several, a tensor, or a dataset of names.
         compression_type: "", "ZLIB" or "GZIP".
         buffer_size: accepted for compatibility, without effect.
-        num_parallel_reads: how many files are read at once, their records in turn; one after another unless given.
+        num_parallel_reads: how many files are read at once, their records in turn; a single file unless given.
         name: accepted for compatibility, without effect.
 
     Raises in a run:
@@ -73,7 +73,7 @@ class TextLineDataset(Reader):
         filenames: a name, several, a tensor, or a dataset of names.
         compression_type: "", "ZLIB" or "GZIP".
         buffer_size: accepted for compatibility, without effect.
-        num_parallel_reads: how many files are read at once, their lines in turn; one after another unless given.
+        num_parallel_reads: how many files are read at once, their lines in turn; a single file unless given.
         name: accepted for compatibility, without effect.
 
     Raises in a run:
@@ -100,7 +100,7 @@ class FixedLengthRecordDataset(Dataset):
         header_bytes, footer_bytes: what is left out at a file's begin and end.
         buffer_size: accepted for compatibility, without effect.
         compression_type: "", "ZLIB" or "GZIP".
-        num_parallel_reads: how many files are read at once, their records in turn; one after another unless given.
+        num_parallel_reads: how many files are read at once, their records in turn; a single file unless given.
         name: accepted for compatibility, without effect.
 
     Raises in a run:

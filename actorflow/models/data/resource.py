@@ -1,4 +1,4 @@
-"""`Pulling`: the stages of a dataset at work, for those who pull from them one after another; and the resource of a graph."""
+"""`Pulling`: the stages of a dataset at work, for callers that pull from them in turns; and the resource of a graph."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Pulling:
         self._waits = PullWaits()
 
     async def pull(self) -> Element:
-        """The next element. Raises EndOfSequence, also where it was closed."""
+        """The next element. Raises EndOfSequence, also after a close."""
         if self._stage is not None and self._process != os.getpid():
             raise forks.refusal("The iterator", self._process)
         async with self._turns:
@@ -99,8 +99,8 @@ class Pulling:
         return write_state([self._ended, self._saved])
 
     def restore(self, state: bytes, again: bool = False) -> None:
-        """Goes to where another one of the same description was; to the beginning for the empty state, and where it is to begin
-        `again` also from behind the last element."""
+        """Goes to the place of another iterator of the same description; to the beginning for the empty state, and with `again`
+        also from behind the last element."""
         fields = read_state(state) if state else [False, None]
         if not isinstance(fields, list) or len(fields) != 2:
             raise InvalidArgumentError(f"The data of {len(state)} bytes is no state of an iterator.")
@@ -211,14 +211,14 @@ class IteratorResource:
         return statistics_of(None) if self._pulling is None else self._pulling.statistics()
 
     def state(self) -> bytes:
-        """Its place, with all that its stages hold. At its end that of a fresh one, so that a later run has input again."""
+        """Its place, with all that its stages hold. At its end that of a fresh iterator, so a later run has input again."""
         if self._pulling is None or self._pulling.ended:
             return b""
         return write_state([_PLACE, self._input(), self._pulling.state()])
 
     def restore(self, state: bytes) -> None:
-        """Goes to where it was. A dataset that it gets before an element was taken begins there too. From behind its last element
-        it begins again, as from its end. A dataset that is another one than that of the place begins at its beginning."""
+        """Goes to the place of the state. A dataset that it gets before an element was taken begins there too. From behind its
+        last element it begins again, as from its end. A dataset other than that of the place begins at its beginning."""
         self._saved = state
         if self._pulling is not None:
             self._take_up(state)
@@ -231,7 +231,7 @@ class IteratorResource:
         return self._identity
 
     def _take_up(self, state: bytes) -> None:
-        """Goes to a place, where it is one of its dataset."""
+        """Goes to a place, if the place is of its dataset."""
         assert self._pulling is not None
         content = read_state(state) if state else None
         if not isinstance(content, list) or content[:1] != [_PLACE]:

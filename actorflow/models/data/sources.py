@@ -97,9 +97,9 @@ class Sources:
         output_signature: Any = None,
         name: str | None = None,
     ) -> Dataset:
-        """The elements that a generator gives: an ordinary one, or an asynchronous one, which holds no thread while it waits.
+        """The elements that an ordinary generator gives, or an asynchronous generator, which holds no thread while it waits.
 
-        An ordinary one runs on a thread, some elements ahead of those who pull. It is called again for each iterator.
+        An ordinary generator runs on a thread, some elements ahead of those who pull. It is called again for each iterator.
 
         Example:
             >>> async def lines():

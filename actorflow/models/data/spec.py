@@ -96,7 +96,7 @@ class SparseTensorSpec:
 
 
 def _sparse(parts: Sequence[Any]) -> Any:
-    """Three parts, or what is said of them, as one of a sparse tensor."""
+    """A sparse tensor of three parts; or what is said of it, from what is said of the parts."""
     indices, values, shape = parts
     if isinstance(values, Tensor):
         return SparseTensor(indices, values, shape)
@@ -246,7 +246,7 @@ def declared(types: Any, shapes: Any = None, classes: Any = None) -> Spec:
 
 
 def _shapes_like(types: Any, shapes: Any) -> list[Any]:
-    """The shapes at the places of the types: lists and tuples of numbers are shapes where there is a type."""
+    """The shapes at the places of the types: a list or tuple of numbers at the place of a type is a shape."""
     if isinstance(types, Mapping):
         return [size for key in sorted(types) for size in _shapes_like(types[key], shapes[key])]
     if isinstance(types, tuple):
@@ -267,7 +267,7 @@ def shapes_of(spec: Spec) -> Any:
 
 
 def tensor_leaves(spec: Spec) -> tuple[TensorSpec, ...]:
-    """The leaves, where all are tensors. Raises TypeError where one is a dataset."""
+    """The leaves, which are all tensors. Raises TypeError if a leaf is a dataset."""
     for leaf in spec.leaves:
         if isinstance(leaf, DatasetSpec):
             raise TypeError(
@@ -286,7 +286,7 @@ def batched(spec: Spec, count: int | None) -> Spec:
 
 
 def dense_leaves(spec: Spec, what: str) -> tuple[TensorSpec, ...]:
-    """The leaves, where all are dense tensors. Raises TypeError where one is a dataset, or sparse."""
+    """The leaves, which are all dense tensors. Raises TypeError if a leaf is a dataset, or sparse."""
     if spec.sparse:
         raise TypeError(f"{what} of sparse tensors is not there: make them dense first, with tf.sparse.to_dense.")
     return tensor_leaves(spec)

@@ -1,12 +1,13 @@
 """`Stage`: one stage at work; and `Running`, what the stages of one iterator have in common.
 
-Elements go from stage to stage in **blocks**: who pulls says how many elements it can take at most, and gets one or more. A block
-of n elements is what n pulls of one would give. It ends before an element whose error is to be raised, which the next pull does;
-and a stage that has one element does not wait for others. So blocks change how quick a pipeline is, and nothing else.
+Elements go from stage to stage in **blocks**: a pull says how many elements it can take at most, and gets one element or more.
+A block of n elements is what n pulls of one element would give. It ends before an element whose error is to be raised, which
+the next pull does; and a stage that has one element does not wait for others. So blocks change how quick a pipeline is, and
+nothing else.
 
 One rule makes a stage: **what it has taken and not given yet is in the stage itself whenever it waits**, never in a variable of
 a coroutine alone. So a pull that is cancelled takes nothing away, and the state of all stages can be read at any moment, also in
-the middle of a pull: both leave the next element where it was.
+the middle of a pull: both leave the next element in its place.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from actorflow.models.data.spec import Element
 TURN = 1e-3
 """After how many seconds of work a source lets others have the event loop, and a block of calls ends."""
 BLOCK = 512
-"""How many elements a stage asks for at most where it could take any number."""
+"""How many elements a stage asks for at most if it could take any number."""
 
 _UNTIMED = 16
 """Elements that a source gives without a look at the clock."""
@@ -46,7 +47,7 @@ class EndOfSequence(Exception):
 
 
 class Running:
-    """The common state of one iterator's stages: its tasks, where it may read files, and whose turn it is on the loop."""
+    """The common state of one iterator's stages: its tasks, the folders that it may read, and whose turn it is on the loop."""
 
     def __init__(self, roots: FileRoots = None) -> None:
         self.roots = roots
@@ -101,7 +102,7 @@ class Running:
         return True
 
     def stage(self, node: Node) -> Stage:
-        """A stage for a node, at its beginning. Raises UnimplementedError where there is no such kind."""
+        """A stage for a node, at its beginning. Raises UnimplementedError for an unknown kind."""
         kind = STAGES.get(node.kind)
         if kind is None:
             raise UnimplementedError(f"There is no stage {node.kind!r}.")
@@ -141,12 +142,12 @@ class Stage:
         return self.running.stage(self.node.inputs[index])
 
     async def pull(self) -> Element:
-        """The next element. Raises EndOfSequence, or the error of the element, after which the next one comes."""
+        """The next element. Raises EndOfSequence, or the error of the element, after which the next element comes."""
         (element,) = await self.block(1)
         return element
 
     async def block(self, most: int) -> list[Element]:
-        """One to `most` elements. Raises EndOfSequence, or the error of the next element, after which the one behind it comes."""
+        """At least one element, at most `most`. Raises EndOfSequence, or the error of the next element, which it passes."""
         began = self.since = perf_counter()
         try:
             elements = await self.next(most)

@@ -26,8 +26,9 @@ _FEWEST = 5
 
 @dataclass(frozen=True, slots=True)
 class StageStatistics:
-    """One stage: its kind, the user's line that made it, how many elements it gave, how many seconds pulls took in it alone, and
-    for how long the pull goes on that it is busy with (None where it is idle). `depth` is its place in the tree."""
+    """One stage: its kind, the user's line that made it, how many elements it gave, and how many seconds pulls took in it
+    alone. `waiting` tells for how long the pull goes on that it is busy with; None if it is idle. `depth` is its place in the
+    tree."""
 
     kind: str
     where: Where | None
@@ -92,7 +93,7 @@ class IteratorStatistics:
 
 
 class PullWaits:
-    """For how long those who pull have waited, over periods of some seconds. A line of the log tells where it was much.
+    """For how long those who pull have waited, over periods of some seconds. A line of the log tells of long waits.
 
     A program that does nothing but pull has no use for that line.
     """

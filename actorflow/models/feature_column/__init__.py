@@ -5,7 +5,7 @@ categories. `Features` keeps what columns have made of a batch, so that equal co
 models alone: `input_layer` and `linear_model` open a variable scope for each column, in the order of the columns' names.
 
 categorical.py  columns of categories: by identity, by hash, by a vocabulary, with weights
-column.py       what columns are made of: dense and categorical ones, and the features of a batch as they see them
+column.py       what columns are made of: dense and categorical columns, and the features of a batch as they see them
 crossed.py      crosses of columns: each combination of categories is a category
 embedded.py     categories as numbers: one-hot, and as rows of a learned table
 models.py       columns in a model: as inputs of a network, as a linear model, and as the features that examples are parsed into

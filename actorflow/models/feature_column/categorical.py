@@ -47,7 +47,7 @@ class KeyedColumn(CategoricalColumn):
         return {self.key: VarLenFeature(self.dtype)}
 
     def _values(self, features: Features) -> SparseTensor:
-        """The feature. Raises ValueError where it is of another kind than the column."""
+        """The feature. Raises ValueError for a feature of another kind than the column."""
         tensor = as_sparse(features.raw(self.key))
         string_or_int(tensor.dtype, self.key)
         if tensor.dtype.is_integer != self.dtype.is_integer:
@@ -104,7 +104,7 @@ def categorical_column_with_identity(key: str, num_buckets: int, default_value: 
     Args:
         key: the name of the feature; -1 in a tensor that is not sparse stands for nothing.
         num_buckets: how many categories there are.
-        default_value: the category of what is outside; without one, that is an InvalidArgumentError in the run.
+        default_value: the category of what is outside; an InvalidArgumentError in the run unless given.
 
     Raises:
         ValueError: the key is not a string, there are no buckets, or the default is outside.
@@ -179,12 +179,12 @@ class VocabularyColumn(KeyedColumn):
 
     @property
     def vocabulary_file(self) -> str | None:
-        """The file of the categories; None where they are in a list."""
+        """The file of the categories; None if they are in a list."""
         return self.vocabulary if isinstance(self.vocabulary, str) else None
 
     @property
     def vocabulary_list(self) -> tuple[Any, ...] | None:
-        """The categories; None where they are in a file."""
+        """The categories; None if they are in a file."""
         return None if isinstance(self.vocabulary, str) else self.vocabulary
 
     @property

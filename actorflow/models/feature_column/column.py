@@ -23,7 +23,7 @@ from actorflow.graph.tensor import Tensor
 
 
 class Ids(NamedTuple):
-    """The categories of each example, and their weights, where they have some."""
+    """The categories of each example, and their weights, if they have weights."""
 
     id_tensor: SparseTensor
     weight_tensor: SparseTensor | None = None
@@ -38,7 +38,7 @@ class Weights:
 
 
 class FeatureColumn(ABC):
-    """A column: how one feature, or several, become numbers of a model. Columns are values: equal ones are computed once."""
+    """A column: how one feature, or several, become numbers of a model. Columns are values: equal columns are computed once."""
 
     __slots__ = ()
 
@@ -105,7 +105,7 @@ class Features:
     def raw(self, key: str) -> Tensor | SparseTensor:
         """A feature as a tensor of rank 2 or more: one number for each example becomes a column.
 
-        Raises ValueError where there is none of that name, or where it has no dimension.
+        Raises ValueError if no feature has that name, or the feature has no dimension.
         """
         if key not in self._made:
             if key not in self._given:
@@ -172,7 +172,7 @@ def string_or_int(dtype: DType, key: str) -> None:
 
 
 def key_is_string(key: Any) -> str:
-    """`key`. Raises ValueError where it is not a string."""
+    """`key`. Raises ValueError for a key that is not a string."""
     if not isinstance(key, str):
         raise ValueError(f"key must be a string. Got: type {type(key)}. Given key: {key!r:.60}.")
     return key

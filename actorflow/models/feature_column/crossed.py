@@ -78,7 +78,7 @@ def crossed_column(
         hash_key: what the hash begins with.
 
     Raises:
-        ValueError: there are fewer than two keys, one is of another kind, or there are no buckets.
+        ValueError: there are fewer than two keys, a key is of another kind, or there are no buckets.
     """
     if not hash_bucket_size or hash_bucket_size < 1:
         raise ValueError(f"hash_bucket_size must be > 1. hash_bucket_size: {hash_bucket_size}")

@@ -176,7 +176,7 @@ def make_parse_example_spec(feature_columns: Iterable[FeatureColumn]) -> dict[st
 
 
 def steps_of(column: FeatureColumn) -> CategoricalColumn | None:
-    """The sequences of categories that a dense column takes, where it takes such."""
+    """The sequences of categories that a dense column takes, or None."""
     inner = getattr(column, "categorical_column", None) if isinstance(column, DenseColumn) else None
     return inner if isinstance(inner, CategoricalColumn) and inner.in_steps else None
 
@@ -208,7 +208,7 @@ def _weighted(column: FeatureColumn, features: Features, table: Any, combiner: s
 
 
 def check_batches(tensors: Sequence[Tensor], columns: Sequence[FeatureColumn]) -> None:
-    """Raises ValueError where it is known that two columns have batches of different sizes."""
+    """Raises ValueError if two columns have batches of known, different sizes."""
     sizes = [(t.static_shape[0], c.name) for t, c in zip(tensors, columns) if t.static_shape and t.static_shape[0]]
     for size, name in sizes[1:]:
         if size != sizes[0][0]:

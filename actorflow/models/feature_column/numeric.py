@@ -104,7 +104,8 @@ def numeric_column(
     Args:
         key: the name of the feature.
         shape: its shape in one example.
-        default_value: stands for it in an example that lacks it, when examples are parsed: one number, or one for each element.
+        default_value: stands for it in an example that lacks it, when examples are parsed: one number, or a number for each
+            element.
         dtype: integer or floating; the column gives float32.
         normalizer_fn: a function of the feature that is applied before.
 

@@ -280,7 +280,7 @@ def sequence_input_layer(
         A float32 tensor of shape [batch, steps, numbers], and the length of each sequence, int64 [batch].
 
     Raises:
-        ValueError: a column is not one of sequences, two have one name, or a feature is missing.
+        ValueError: a column is not of sequences, two have one name, or a feature is missing.
         InvalidArgumentError: the sequences of two columns differ in length, in the run.
     """
     columns = checked_columns(feature_columns)

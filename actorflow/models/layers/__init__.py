@@ -4,7 +4,7 @@ A layer is an object. Its first call makes its variables, in a variable scope of
 A function such as `af.layers.dense` makes an object and calls it once; two calls with one `name` share variables as `reuse` of
 variable scopes says. The names of variables are TensorFlow's, and so are the collections that losses of regularizers and
 updates go into. An optimizer's `minimize` runs the updates of the layers that its loss needs, and `graph.lint` tells which
-ones a training step leaves behind.
+updates a training step leaves behind.
 
 arguments.py        what layers take for their arguments: sizes, paddings, layouts, activations, and flags that a run may decide
 batch_norm.py       `BatchNormalization`: the inputs with the mean and the variance of the batch taken out

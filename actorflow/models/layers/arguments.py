@@ -66,7 +66,7 @@ def layout_of(value: Any, layer: str) -> str:
 
 
 def activation_of(value: Activation, layer: str) -> Callable[[Tensor], Tensor] | None:
-    """The function: itself, or the one of `af.nn` (`af`) of that name. "linear" and None are none."""
+    """The function: itself, or the function of `af.nn` (`af`) of that name. None for "linear" and None."""
     if value is None or value == "linear":
         return None
     if isinstance(value, str):
@@ -203,7 +203,7 @@ def _of_table(value: Any, what: str, table: Mapping[str, Callable[..., Any]]) ->
 
 
 def flag_of(value: Any, layer: str, argument: str) -> bool | Tensor:
-    """A bool where it is known when the graph is built, else a scalar tensor that a run decides."""
+    """A bool if it is known when the graph is built, else a scalar tensor that a run decides."""
     if not is_symbolic(value):
         if isinstance(value, (bool, int, np.bool_, np.integer)):
             return bool(value)

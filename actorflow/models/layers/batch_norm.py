@@ -94,11 +94,11 @@ class BatchNormalization(Layer):
                 initial values: 0, 1, 0 and 1.
             beta_regularizer, gamma_regularizer: `f(variable)` gives a loss that is added to `losses`.
             beta_constraint, gamma_constraint: functions that optimizers apply to the value after each update.
-            renorm: whether training corrects the batch's moments towards the moving ones (Ioffe, Batch Renormalization).
+            renorm: whether training corrects the batch's moments towards the moving moments (Ioffe, Batch Renormalization).
             renorm_clipping: bounds of the correction by name: `rmin`, `rmax` of its factor, `dmax` of its shift.
             renorm_momentum: which part of the averages for renorm an update keeps.
-            fused: None or true: one node computes it where that is possible, which is of rank 4 and 5 with channels first or
-                last; its moving variance is the unbiased one. False: simple nodes do.
+            fused: None or true: one node computes it if that is possible, which is of rank 4 and 5 with channels first or last;
+                its moving variance is the unbiased variance. False: simple nodes do.
             trainable: whether optimizers change the variables; the moving averages are updated only if so.
             virtual_batch_size: the number of examples that are normalized together; it divides the size of the batch.
             adjustment: `f(shape)` gives a factor and a shift for the normalized values, in training.

@@ -49,7 +49,7 @@ class Windows(Layer):
         return -1 if self.data_format == "channels_last" else 1
 
     def _channels(self, input_shape: Any) -> int:
-        """The number of channels. Raises ValueError for another rank, or where it is not known."""
+        """The number of channels. Raises ValueError for another rank, or an unknown number."""
         shape = as_shape(input_shape)
         if shape is None or len(shape) != self.rank + 2:
             raise ValueError(
@@ -116,7 +116,7 @@ class Convolving(Windows):
         """
         Args:
             filters: the number of channels of the outputs.
-            kernel_size: the size of the window, one number or one for each dimension of space.
+            kernel_size: the size of the window, one number or a number for each dimension of space.
             strides: how far the window moves, given in the same way.
             padding: "valid" (none), "same" (zeros around, so that only the strides make the output smaller), or for
                 sequences "causal" (zeros before, so that no output depends on later inputs).

@@ -247,7 +247,7 @@ def batch_normalization(
     virtual_batch_size: int | None = None,
     adjustment: Callable[[Tensor], tuple[Any, Any]] | None = None,
 ) -> Tensor:
-    """The inputs normalized by the batch's mean and variance, or outside of training by the moving ones
+    """The inputs normalized by the batch's mean and variance, or outside of training by the moving averages
     (`tf.layers.batch_normalization`).
 
     Makes an `af.layers.BatchNormalization` and calls it.

@@ -41,7 +41,7 @@ class InputSpec:
         Args:
             dtype: the type.
             shape: the shape, with None for a size that may be any.
-            ndim: the rank; that of `shape` where it is given.
+            ndim: the rank; that of `shape` if `shape` is given.
             max_ndim, min_ndim: the largest and the smallest rank.
             axes: for some dimensions, counted from the end where negative, their size, or None for any.
 
@@ -116,5 +116,5 @@ class InputSpec:
 
 
 def first_spec(spec: Any) -> list[InputSpec | None]:
-    """A layer's specs, one for each input, however it gives them."""
+    """A layer's specs, a spec for each input, however it gives them."""
     return list(spec) if isinstance(spec, (list, tuple)) else [spec]

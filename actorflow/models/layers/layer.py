@@ -151,7 +151,7 @@ class Layer(LayerState):
         aggregation: Any = None,
         partitioner: Any = None,
     ) -> Variable:
-        """Makes a variable in the layer's scope, or takes the one that it reuses.
+        """Makes a variable in the layer's scope, or takes the variable that it reuses.
 
         Args:
             name: the name in the scope.
@@ -249,7 +249,7 @@ class Layer(LayerState):
         Args:
             inputs: what `call` takes first: tensors, or arrays that become constants.
             args, kwargs: what else `call` takes.
-            scope: in the first call, the variable scope to use instead of a new one.
+            scope: in the first call, the variable scope to use instead of a new scope.
 
         Raises:
             ValueError: the inputs are not as `input_spec` says, are of another graph than those of the first call, or a
@@ -368,7 +368,7 @@ class Layer(LayerState):
 
     @property
     def _kind(self) -> str:
-        """How the layer's function is called, and its scope where it has no name."""
+        """The name of the layer's function, and of the scope of a layer without a name."""
         return snake_case(type(self).__name__)
 
     def _opened(self, scope: str | VariableScope | None) -> VariableScope:

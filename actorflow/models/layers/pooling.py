@@ -36,9 +36,9 @@ class Pooling(Windows):
     ) -> None:
         """
         Args:
-            pool_size: the size of the window, one number or one for each dimension of space.
+            pool_size: the size of the window, one number or a number for each dimension of space.
             strides: how far the window moves, given in the same way; None for the size of the window.
-            padding: "valid" (no window lies partly outside), or "same" (windows may, where there is nothing).
+            padding: "valid" (no window lies partly outside), or "same" (windows may, with nothing there).
             data_format: "channels_last" or "channels_first" (after the batch).
             name: the name of the scope; that of the class in snake case unless given.
 

@@ -42,7 +42,7 @@ class Separating(Convolving):
         """
         Args:
             filters: the number of channels of the outputs.
-            kernel_size: the size of the window, one number or one for each dimension of space.
+            kernel_size: the size of the window, one number or a number for each dimension of space.
             strides: how far the window moves, given in the same way; equal in all dimensions.
             padding: "valid", "same", or for sequences "causal", as for `conv2d`.
             data_format: "channels_last" or "channels_first" (after the batch).
@@ -100,7 +100,7 @@ class Separating(Convolving):
         self.pointwise_kernel = self._kernel("pointwise_kernel", [*[1] * self.rank, between, self.filters])
 
     def _convolve(self, inputs: Tensor) -> Tensor:
-        """As for images: a sequence is one of a single row."""
+        """As for images: a sequence is an image of a single row."""
         x, depthwise, pointwise = self._behind(inputs), self.depthwise_kernel, self.pointwise_kernel
         row = 1 if self._channel_axis == -1 else 2
         flat = self.rank == 1

@@ -44,7 +44,7 @@ class Transposing(Convolving):
         """
         Args:
             filters: the number of channels of the outputs.
-            kernel_size: the size of the window, one number or one for each dimension of space.
+            kernel_size: the size of the window, one number or a number for each dimension of space.
             strides: by how much space is made larger, given in the same way.
             padding: "valid" (windows lie side by side, the output has room for all of the last), or "same" (the output is
                 larger than the input by the strides alone).

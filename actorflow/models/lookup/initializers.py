@@ -96,7 +96,7 @@ class KeyValueTensorInitializer(TableInitializerBase):
         Args:
             keys: a vector of integers or strings.
             values: a vector of the same length.
-            key_dtype, value_dtype: their types, where they are Python's lists.
+            key_dtype, value_dtype: their types, for Python's lists.
         """
         self._keys = convert_to_tensor(keys, None if key_dtype is None else as_dtype(key_dtype), name="keys")
         self._values = convert_to_tensor(values, None if value_dtype is None else as_dtype(value_dtype), name="values")

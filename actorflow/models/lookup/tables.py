@@ -41,7 +41,7 @@ class LookupInterface(KeysToValues):
         return self.lookup(keys)
 
     def _keys_of(self, keys: Any) -> Tensor:
-        """Keys as a tensor. Raises TypeError where they are of another type."""
+        """Keys as a tensor. Raises TypeError for keys of another type."""
         tensor = keys.values if isinstance(keys, SparseTensor) else keys
         if isinstance(tensor, Tensor):
             if tensor.dtype.base_dtype is not self._key_dtype:
@@ -226,8 +226,8 @@ class MutableHashTable(_Stored):
 
         Args:
             keys: a tensor, or a sparse tensor.
-            dynamic_default_values: stand for keys that are not there, in place of the table's default: one value, or
-                one for each key.
+            dynamic_default_values: stand for keys that are not there, in place of the table's default: one value, or a value
+                for each key.
 
         Returns:
             A tensor of the keys' shape and then a value's.

@@ -123,8 +123,8 @@ class IdTableWithHashBuckets(LookupInterface):
         Args:
             table: from int64 or strings to int64, or None.
             num_oov_buckets: how many buckets there are.
-            hasher_spec: which hash chooses one; integers are hashed as their text.
-            key_dtype: the type of the keys that are looked up: that of the table (strings without one) unless given, or
+            hasher_spec: which hash chooses a bucket; integers are hashed as their text.
+            key_dtype: the type of the keys that are looked up: that of the table (strings without a table) unless given, or
                 another type of integers.
 
         Raises:
@@ -161,7 +161,7 @@ class IdTableWithHashBuckets(LookupInterface):
 
     @property
     def resource_handle(self) -> Tensor | None:
-        """The handle of the table, or None without one."""
+        """The handle of the table, or None without a table."""
         return None if self._table is None else self._table.resource_handle
 
     @property
@@ -228,7 +228,7 @@ class StaticVocabularyTable(IdTableWithHashBuckets):
         """
         Args:
             initializer: where words and their numbers (int64, from 0 on) come from; None for buckets alone.
-            num_oov_buckets: how many buckets there are, one or more.
+            num_oov_buckets: how many buckets there are, at least 1.
             lookup_key_dtype: the type of the keys that are looked up; that of the initializer unless given.
             experimental_is_anonymous: accepted for compatibility: a table goes with its session or container.
 
@@ -299,7 +299,7 @@ def index_table_from_file(
         vocabulary_file: the path; it may be a scalar tensor.
         num_oov_buckets: how many buckets there are for keys that are not in the file.
         vocab_size: how many lines are read, and the file has to have that many; all unless given.
-        default_value: the number of other keys, where there are no buckets.
+        default_value: the number of other keys, if there are no buckets.
         hasher_spec: which hash chooses a bucket.
         key_dtype: strings or integers.
         key_column_index, value_column_index: other columns than the whole line and its number.
@@ -346,12 +346,12 @@ def index_table_from_tensor(
     Args:
         vocabulary_list: a vector of strings or integers, each of which is there once.
         num_oov_buckets: how many buckets there are for other keys.
-        default_value: the number of other keys, where there are no buckets.
+        default_value: the number of other keys, if there are no buckets.
         hasher_spec: which hash chooses a bucket.
         dtype: the type of the keys that are looked up.
 
     Raises:
-        ValueError: no vector, one of another type, or numbers that can't be. TypeError: keys of another type.
+        ValueError: no vector, a vector of another type, or numbers that can't be. TypeError: keys of another type.
     """
     if vocabulary_list is None:
         raise ValueError("`vocabulary_list` must be specified.")

@@ -58,7 +58,7 @@ def mean_per_class_accuracy(
         num_classes: how many classes there are.
         weights: numbers of the shape of the labels, or a scalar; 1 unless given.
         metrics_collections, updates_collections: where the value and the update are listed.
-        name: the variable scope of the sums `total` and `count`, one for each class.
+        name: the variable scope of the sums `total` and `count`, of which each class has its own.
 
     Returns:
         The value, a scalar; and the update, which adds a batch and gives the accuracy of each class.

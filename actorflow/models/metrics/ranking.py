@@ -34,7 +34,7 @@ class Members:
     sparse: bool = False
 
     def only(self, class_id: int | None) -> Members:
-        """Those that are `class_id`; all where it is None."""
+        """The members that are `class_id`; all members for None."""
         if class_id is None:
             return self
         return replace(self, present=logical_and(self.present, equal(self.values, class_id)))
@@ -48,7 +48,7 @@ class Members:
         """Each value once."""
         same = equal(expand_dims(self.values, -1), expand_dims(self.values, -2))
         earlier = cumsum(cast(logical_and(same, expand_dims(self.present, -2)), dtypes.int32), axis=-1, exclusive=True)
-        # How many equal values lie before each one: the diagonal of `earlier`.
+        # How many equal values lie before each value: the diagonal of `earlier`.
         places = cumsum(ones_like(self.values), axis=-1)
         itself = equal(expand_dims(places, -1), expand_dims(places, -2))
         before = reduce_sum(where(itself, earlier, zeros_like(earlier)), -1)

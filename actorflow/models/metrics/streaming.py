@@ -47,7 +47,7 @@ def streamed(
         sums: what a batch adds to each variable, by the variable's name.
         value: the formula.
         metrics_collections, updates_collections: where the value and the update are listed.
-        update: the formula of the update's result, where it is another.
+        update: the formula of the update's result; `value` unless given.
 
     Returns:
         The value, which reads the variables; and the update, which adds a batch and gives the value after it.
@@ -98,8 +98,8 @@ def reset(scope: str | None = None, name: str = "reset_metrics") -> Operation:
 def same_rank(
     predictions: TensorLike, labels: TensorLike | None, weights: TensorLike | None
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Predictions, labels and weights, with a last dimension of size 1 taken out, or put in at the weights, where one has it
-    and the others do not. Without labels the second is the predictions.
+    """Predictions, labels and weights. A last dimension of size 1 that only some of them have is taken out, or put in at the
+    weights. Without labels the second is the predictions.
 
     Raises:
         ValueError: the shapes of predictions and labels differ.
@@ -122,7 +122,7 @@ def _ranks(*tensors: Tensor) -> tuple[int | None, ...]:
 
 
 def _squeezed(tensor: Tensor, other: Tensor) -> Tensor:
-    """`tensor` without its last dimension, where it has one more than `other`, of size 1."""
+    """`tensor` without its last dimension, if that is of size 1 and `other` has a dimension fewer."""
     mine, theirs = _ranks(tensor, other)
     last = _last(tensor.static_shape)
     if mine is not None and theirs is not None:
@@ -137,7 +137,7 @@ def _last(shape: Shape) -> int | None:
 
 
 def _fitted(weights: Tensor, values: Tensor) -> Tensor:
-    """Weights with as many dimensions as the values, if they differ by a last one."""
+    """Weights with as many dimensions as the values, if they differ by a last dimension."""
     mine, theirs = _ranks(weights, values)
     if mine == 0:
         return weights
@@ -151,7 +151,7 @@ def _fitted(weights: Tensor, values: Tensor) -> Tensor:
 
 
 def spread(weights: Tensor, values: Tensor, dtype: DType = float32) -> Tensor:
-    """The weights as numbers, one for each value. Raises ValueError where they can't be broadcast."""
+    """The weights as numbers, a number for each value. Raises ValueError for weights that can't be broadcast."""
     return broadcast_weights(cast(weights, dtype), values)
 
 

@@ -131,7 +131,7 @@ class Barrier:
 
         Args:
             num_elements: an int32 scalar.
-            allow_small_batch: whether a closed barrier gives the elements that are complete, if there is at least one.
+            allow_small_batch: whether a closed barrier gives the elements that are complete, if any is.
             timeout: has to be None; give `session.run` a timeout instead.
 
         Returns:

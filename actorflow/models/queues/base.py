@@ -46,7 +46,7 @@ class QueueBase:
         """
         Args:
             dtypes: the type of each component, or a single type.
-            shapes: the shape of each component, or None where they are unknown.
+            shapes: the shape of each component, or None for unknown shapes.
             names: a name for each component, or None where elements are tuples.
             queue_ref: the handle of the queue, the output of the node that makes it.
         """
@@ -125,7 +125,7 @@ class QueueBase:
             {'name': b'pear', 'size': 2.5}
 
         Args:
-            vals: the components: a tensor, a sequence of tensors, or where they have names a dict.
+            vals: the components: a tensor, a sequence of tensors, or for components with names a dict.
 
         Raises:
             ValueError: a shape is not that of the component, or the names are not those of the queue.
@@ -172,7 +172,7 @@ class QueueBase:
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
         """Closes the queue, after the enqueues that wait, or at once, which cancels them. Dequeues drain it.
 
-        A second close raises CancelledError in its run, unless it is one that cancels.
+        A second close raises CancelledError in its run, unless the second close cancels.
 
         Example:
             >>> queue = af.FIFOQueue(10, af.int32, [[]])
@@ -271,7 +271,7 @@ class QueueBase:
 
 
 def component_types(dtypes: Sequence[DTypeLike] | DTypeLike) -> tuple[DType, ...]:
-    """The types of a queue's components, of which there is one at least."""
+    """The types of a queue's components, at least one type."""
     types = tuple(map(as_dtype, dtypes)) if isinstance(dtypes, (list, tuple)) else (as_dtype(dtypes),)  # type: ignore[arg-type]
     if not types:
         raise ValueError("A queue's elements have one component or more, but no type was given.")
@@ -284,7 +284,7 @@ def component_shapes(
     """The shapes of a queue's components; empty where none are given.
 
     Raises:
-        ValueError: there is not one for each type, or one has unknown sizes and may not.
+        ValueError: there is not a shape for each type, or a shape has unknown sizes and may not.
     """
     if shapes is None:
         return ()
@@ -305,7 +305,7 @@ def component_shapes(
 
 
 def component_names(names: Sequence[str] | str | None, dtypes: Sequence[DType]) -> tuple[str, ...]:
-    """The names of a queue's components; empty where none are given. Raises ValueError where there is not one for each."""
+    """The names of a queue's components; empty where none are given. Raises ValueError for another number of names."""
     if not names:
         return ()
     name_list = (names,) if isinstance(names, str) else tuple(names)

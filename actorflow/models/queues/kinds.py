@@ -180,7 +180,7 @@ class RandomShuffleQueue(QueueBase):
 
 @public("af", "tf.io", "tf.queue")
 class PriorityQueue(QueueBase):
-    """A queue whose elements begin with an int64 scalar, the priority; the smallest is given first, and of equal ones the
+    """A queue whose elements begin with an int64 scalar, the priority; the smallest is given first, and of equal priorities the
     first that came (`tf.PriorityQueue`).
 
     Example:

@@ -38,7 +38,7 @@ class LSTMStateTuple(NamedTuple):
 
     @property
     def dtype(self) -> DType:
-        """The element type of both. Raises TypeError where they differ."""
+        """The element type of both. Raises TypeError if their types differ."""
         if self.c.dtype is not self.h.dtype:
             raise TypeError(f"Inconsistent internal state: {self.c.dtype} vs {self.h.dtype}")
         return self.c.dtype  # type: ignore[no-any-return]
@@ -93,7 +93,7 @@ class RNNCell:
         Args:
             inputs: a tensor of shape [batch, ...], or a structure of such.
             state: the state before, in the structure of `state_size`, each part of shape [batch, size].
-            scope: the variable scope, at the first call; one with the name of the cell or its class unless given.
+            scope: the variable scope, at the first call; a scope with the name of the cell or its class unless given.
         """
         with self._opened(nest.flatten(inputs), state, scope):
             return self.call(inputs, state)
@@ -228,7 +228,7 @@ class RNNCell:
     trainable_weights = trainable_variables
 
     def _inner(self) -> Sequence[RNNCell]:
-        """The cells of which this one is made."""
+        """The cells of which this cell is made."""
         return ()
 
     def _remember(self, getter: Callable[..., Variable], *args: Any, **kwargs: Any) -> Variable:
@@ -239,7 +239,7 @@ class RNNCell:
         return variable
 
     def _depth(self, inputs_shape: TensorShape) -> int:
-        """The number of inputs. Raises ValueError where it is not known."""
+        """The number of inputs. Raises ValueError for an unknown number."""
         sizes = as_shape(inputs_shape)
         if not sizes or sizes[-1] is None:
             raise ValueError(

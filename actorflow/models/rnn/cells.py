@@ -39,7 +39,7 @@ class BasicRNNCell(RNNCell):
 
     Args:
         num_units: the size of the output and of the state.
-        activation: a function, or the name of one of `af.nn`; tanh unless given.
+        activation: a function, or the name of a function of `af.nn`; tanh unless given.
         reuse: whether its variables exist already in the scope.
         name: the name of its variable scope; `basic_rnn_cell` unless given.
         dtype: the type of its variables; that of the first inputs unless given.
@@ -90,8 +90,8 @@ class GRUCell(RNNCell):
         num_units: the size of the output and of the state.
         activation: of the candidate state; tanh unless given.
         reuse: whether its variables exist already in the scope.
-        kernel_initializer, bias_initializer: of both layers; unless given the gates' bias starts as ones, so that the
-            state passes through, and the candidate's as zeros.
+        kernel_initializer, bias_initializer: of both layers; unless given the gates' bias starts at 1, so that the state passes
+            through, and the candidate's at 0.
         name: the name of its variable scope; `gru_cell` unless given.
         dtype: the type of its variables; that of the first inputs unless given.
     """
@@ -154,7 +154,7 @@ class BasicLSTMCell(RNNCell):
         num_units: the size of the output and of both parts of the state.
         forget_bias: a number that is added to the forget gate's bias, so that a new cell remembers.
         state_is_tuple: whether the state is an `LSTMStateTuple`; otherwise c and h are side by side in one tensor.
-        activation: of the inputs and of the outputs: a function, or the name of one of `af.nn`; tanh unless given.
+        activation: of the inputs and of the outputs: a function, or the name of a function of `af.nn`; tanh unless given.
         reuse: whether its variables exist already in the scope.
         name: the name of its variable scope; `basic_lstm_cell` unless given.
         dtype: the type of its variables; that of the first inputs unless given.

@@ -53,9 +53,9 @@ def raw_rnn(
     Args:
         cell: a cell.
         loop_fn: `loop_fn(time, cell_output, cell_state, loop_state)` gives `(finished, next_input, next_cell_state,
-            emit_output, next_loop_state)`. It is called once before the loop, with time 0 and None for the rest: there
-            it gives the first input and state, tensors of the shape (without batch) and type of what is emitted, or
-            None where that is the cell's output, and the first loop state or None. `finished` is a bool vector; a row
+            emit_output, next_loop_state)`. It is called once before the loop, with time 0 and None for the rest. That call
+            gives the first input and state, and the first loop state or None. Its `emit_output` is tensors of the shape
+            (without batch) and type of what is emitted, or None for the cell's output. `finished` is a bool vector; a row
             that is finished emits zeros and keeps its state.
         parallel_iterations: the maximum number of steps that run concurrently; 32 unless given.
         swap_memory: whether values that the gradient needs may be kept on the host.

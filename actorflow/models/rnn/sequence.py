@@ -51,10 +51,10 @@ def _are_alike(cell: BasicLSTMCell | LSTMCell, steps: Steps, state: LSTMStateTup
 
 
 def over_steps(cell: Any, x: Tensor, count: Any, state: Any) -> tuple[Tensor, Any]:
-    """The outputs of all steps, and the state after the last one.
+    """The outputs of all steps, and the state after the last step.
 
     Args:
-        cell: one for which `in_one_op` is true.
+        cell: a cell for which `in_one_op` is true.
         x: [time, batch, inputs].
         count: the time, a number or a scalar tensor.
         state: the state before the first step.
@@ -90,7 +90,7 @@ def _lstm(cell: BasicLSTMCell | LSTMCell, x: Tensor, count: Any, c: Tensor, h: T
 
 
 def _last(before: Tensor, after: Tensor, count: Any) -> Tensor:
-    """The state after the last step, if there is one."""
+    """The state after the last step; `before` if there are no steps."""
     if isinstance(count, int) and count > 0:
         return after[-1]
     return concat([expand_dims(before, 0), after[-1:]], 0)[-1]

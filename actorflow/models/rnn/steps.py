@@ -108,7 +108,7 @@ def start(cell: Any, initial_state: Any, batch: Any, dtype: DTypeLike | None) ->
 
 
 def checked_lengths(values: TensorLike, batch: Any) -> Tensor:
-    """Lengths as an int32 vector, with a check of its size in the run where it is not known here."""
+    """Lengths as an int32 vector, with a check of its size in the run if the size is not known here."""
     lengths = cast(convert_to_tensor(values), "int32")
     sizes = lengths.static_shape
     if sizes is not None and len(sizes) != 1:
@@ -131,7 +131,7 @@ def checked_lengths(values: TensorLike, batch: Any) -> Tensor:
 
 
 def chosen(ended: Tensor, old: Any, new: Any) -> Any:
-    """In the rows that have ended the old values, else the new ones; scalars and arrays are the new ones."""
+    """The old values in the rows that have ended, the new values in others; scalars and arrays are new."""
 
     def choose(before: Any, now: Any) -> Any:
         if isinstance(now, TensorArray) or now.static_shape == ():

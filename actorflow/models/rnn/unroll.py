@@ -45,7 +45,7 @@ def dynamic_rnn(
     """Runs `cell` over the steps of `inputs`, in a loop (`tf.nn.dynamic_rnn`), or by one op for all steps.
 
     The one op is `BlockLSTM`. It takes the place of the loop for an `LSTMCell` or `BasicLSTMCell` without projection and with
-    its usual activation, or a stack of such, where there is neither a `sequence_length` nor `swap_memory`.
+    its usual activation, or a stack of such, without `sequence_length` and `swap_memory`.
 
     Example:
         >>> x = af.placeholder(af.float32, [2, None, 3])
@@ -144,7 +144,7 @@ def bidirectional_dynamic_rnn(
         TensorShape([2, 5, 8])
 
     Args:
-        cell_fw, cell_bw: the cell that runs forward, and the one that runs backward.
+        cell_fw, cell_bw: the cell that runs forward, and the cell that runs backward.
         inputs, sequence_length, dtype, parallel_iterations, swap_memory, time_major: see `dynamic_rnn`.
         initial_state_fw, initial_state_bw: the state of each cell before its first step; zeros of type `dtype` unless
             given.
@@ -255,7 +255,7 @@ def static_bidirectional_rnn(
         (5, TensorShape([2, 8]))
 
     Args:
-        cell_fw, cell_bw: the cell that runs forward, and the one that runs backward.
+        cell_fw, cell_bw: the cell that runs forward, and the cell that runs backward.
         inputs: a list with one tensor of shape [batch, ...] for each step.
         initial_state_fw, initial_state_bw: the state of each cell before its first step; zeros of type `dtype` unless
             given.
@@ -286,7 +286,7 @@ def static_bidirectional_rnn(
 
 
 def _turned(steps: Sequence[Any], lengths: TensorLike | None) -> list[Any]:
-    """The steps from the last to the first; those behind a row's length stay where they are."""
+    """The steps from the last to the first; those behind a row's length keep their places."""
     if lengths is None:
         return list(reversed(steps))
     leaves = [nest.flatten(step) for step in steps]

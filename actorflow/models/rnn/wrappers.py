@@ -26,7 +26,7 @@ Filter = Callable[[Any], Any]
 
 
 class Wrapper(RNNCell):
-    """A cell that changes what goes into another one, or comes out of it. It has no scope or variables of its own."""
+    """A cell that changes what goes into another cell, or comes out of it. It has no scope or variables of its own."""
 
     def __init__(self, cell: Any) -> None:
         super().__init__()
@@ -161,7 +161,7 @@ class DropoutWrapper(Wrapper):
         return dropped  # type: ignore[no-any-return]
 
     def _seed_of(self, name: str, number: int) -> int | None:
-        """A seed for each use of randomness; TensorFlow's way to make them of one."""
+        """A seed for each use of randomness; TensorFlow's way to make them of a single seed."""
         if self._seed is None:
             return None
         digest = hashlib.md5(f"{self._seed}{name}_{number}".encode(), usedforsecurity=False).hexdigest()

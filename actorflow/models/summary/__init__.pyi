@@ -2,9 +2,10 @@
 
 """Summaries: what a training run tells TensorBoard, and the files that hold it (`tf.summary`; paper section 9.1).
 
-Ops make summaries within a step, as serialised messages; a program fetches one and hands it to a writer. A writer puts events in
-a queue, and a thread writes them, so that neither a step nor an event loop waits for a disk. A disk that fails ends no training:
-one warning is logged, events wait in memory up to a bound, those beyond it are counted, and writing goes on when it can.
+Ops make summaries within a step, as serialised messages; a program fetches a message and hands it to a writer. A writer puts
+events in a queue, and a thread writes them, so that neither a step nor an event loop waits for a disk. A disk that fails ends
+no training: one warning is logged, events wait in memory up to a bound, those beyond it are counted, and writing goes on when
+it can.
 The formats are functions of bytes in `actorflow.base.records.summaries`.
 
 event_file.py    `EventFile`: the file itself: its name, whole records or none, rotation, and its folder that may disappear

@@ -20,7 +20,7 @@ class EventFile:
 
     Its name is that of TensorFlow's files, with the host, the process and a number in it, so that several processes may write in
     one folder. It is open only while it is written. After a failed write it ends after the last whole record, and the next write
-    tries again. A file that somebody removes is followed by a new one, in a new folder if need be.
+    tries again. A file that somebody removes is followed by a new file, in a new folder if need be.
     """
 
     def __init__(self, folder: Path, suffix: str, max_bytes: int) -> None:
@@ -29,7 +29,7 @@ class EventFile:
         Args:
             folder: where the files are; it is made when it is not there.
             suffix: what stands at the end of their names.
-            max_bytes: a file that is as large is followed by another one.
+            max_bytes: a file that is as large is followed by another file.
         """
         self._folder = folder
         self._suffix = suffix

@@ -13,9 +13,9 @@ from actorflow.models.summary.event_file import EventFile
 
 _LOG = logs.get_logger("summary")
 _PAUSE = 0.1
-"""Seconds from one write to the next, so that many small events go in one."""
+"""Seconds between two writes, so that many small events go in a single write."""
 _RETRY = 1.0
-"""Seconds after a failed write until the next one."""
+"""Seconds after a failed write until the next write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class EventQueue:
     """Takes serialised events from any thread, and never waits for the disk.
 
     Args:
-        file: where they go.
+        file: the file that they go to.
         max_queue: as many events that wait are written at once.
         flush_secs: seconds after which an event is written at the latest.
         max_pending: bytes that may wait while writing fails; beyond them the oldest events are given up, and counted.

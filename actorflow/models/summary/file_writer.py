@@ -80,7 +80,7 @@ class FileWriter:
             graph_def: the graph as a message.
             filename_suffix: what stands at the end of the file's name.
             session: has to be None; TensorFlow's writers within graphs are not here.
-            max_bytes: a file that is as large is followed by another one.
+            max_bytes: a file that is as large is followed by another file.
             max_pending: bytes that may wait in memory while writing fails.
 
         Raises:
@@ -362,7 +362,7 @@ def _graph_bytes(graph: Graph | GraphDef | None, graph_def: GraphDef | None) -> 
 
 
 def _bytes(message: Any) -> bytes:
-    """A serialised message, ours or one of Protocol Buffers. Raises TypeError for anything else."""
+    """A serialised message, ours or that of Protocol Buffers. Raises TypeError for anything else."""
     if isinstance(message, bytes):
         return message
     if not hasattr(message, "SerializeToString"):

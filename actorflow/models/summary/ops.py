@@ -183,7 +183,7 @@ def text(name: str, tensor: Tensor | Any, collections: Iterable[str] | None = No
         collections: the collections that the summary joins; `GraphKeys.SUMMARIES` unless given.
 
     Raises:
-        ValueError: the tensor is not one of strings.
+        ValueError: the tensor is not of strings.
     """
     from actorflow.models.summary.protos import PluginData, SummaryMetadata
 
@@ -218,7 +218,7 @@ def merge(inputs: Sequence[TensorLike], collections: Iterable[str] | None = None
 
 @public("af.summary")
 def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
-    """All summaries of the default graph as one (`tf.summary.merge_all`), or None where there are none.
+    """All summaries of the default graph as one (`tf.summary.merge_all`), or None without summaries.
 
     Example:
         >>> loss, rate = af.summary.scalar("loss", 0.5), af.summary.scalar("rate", 0.1)

@@ -63,7 +63,7 @@ def histogram(tag: str, values: Any, buckets: int = 30, description: str = "") -
     Args:
         tag: its name.
         values: real numbers; those that are not finite are left out.
-        buckets: how many buckets there are. If all values are equal, they are all in the last one.
+        buckets: how many buckets there are. If all values are equal, they are all in the last bucket.
         description: a text in Markdown.
     """
     flat = np.asarray(values, np.float64).reshape(-1)
@@ -91,7 +91,7 @@ def image(tag: str, images: Any, max_outputs: int = 3, description: str = "") ->
         description: a text in Markdown.
 
     Raises:
-        ValueError: the shape is another one.
+        ValueError: the shape is another.
     """
     batch = np.asarray(images)
     if batch.ndim != 4 or batch.shape[3] not in (1, 2, 3, 4) or 0 in batch.shape[1:]:
@@ -117,7 +117,7 @@ def audio(tag: str, clips: Any, sample_rate: float, max_outputs: int = 3, descri
         description: a text in Markdown.
 
     Raises:
-        ValueError: the shape is another one.
+        ValueError: the shape is another.
     """
     batch = np.asarray(clips, np.float32)
     if batch.ndim != 3:

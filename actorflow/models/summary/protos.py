@@ -21,7 +21,7 @@ class PluginData(Message):
 
 @public("tf")
 class SummaryMetadata(Message):
-    """`tf.SummaryMetadata`: how a tag is shown. Readers take the first one of each tag.
+    """`tf.SummaryMetadata`: how a tag is shown. Readers take the first of each tag.
 
     Example:
         >>> import actorflow.compat.v1 as tf

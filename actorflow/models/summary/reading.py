@@ -18,7 +18,7 @@ _LOG = logs.get_logger("summary")
 
 @public("af.train")
 def summary_iterator(path: str | os.PathLike[str]) -> Iterator[Event]:
-    """The events of a file, one after another (`tf.train.summary_iterator`).
+    """The events of a file, in sequence (`tf.train.summary_iterator`).
 
     Example:
         >>> with af.summary.Writer("logs/run1") as writer:

@@ -9,8 +9,8 @@ from actorflow.models.summary.protos import DeviceStepStats, NodeExecStats, RunM
 def run_metadata_of(trace: Trace) -> RunMetadata:
     """The runs of a trace's nodes, by device.
 
-    TensorBoard counts a node as run only where it took a microsecond, so shorter ones take one in that field; the
-    nanoseconds are exact. Threads and the event loop are lanes of their own.
+    TensorBoard counts a node as run only if it took a microsecond, so shorter nodes take 1 in that field; the nanoseconds are
+    exact. Threads and the event loop are lanes of their own.
     """
     message = RunMetadata()
     message.step_stats.SetInParent()

@@ -87,7 +87,7 @@ class Writer(FileWriter):
             description: a text in Markdown.
 
         Raises:
-            ValueError: the shape is another one.
+            ValueError: the shape is another.
         """
         self.add_summary(pages.image(tag, images, max_outputs, description), step)
 
@@ -111,7 +111,7 @@ class Writer(FileWriter):
             description: a text in Markdown.
 
         Raises:
-            ValueError: the shape is another one.
+            ValueError: the shape is another.
         """
         self.add_summary(pages.audio(tag, clips, sample_rate, max_outputs, description), step)
 

@@ -16,7 +16,7 @@ from actorflow.public import public
 
 @public("af.train")
 def get_global_step(graph: Graph | None = None) -> Variable | None:
-    """The global step of `graph` (the default one), or None where it has none.
+    """The global step of `graph` (the default graph), or None for a graph without a step.
 
     Example:
         >>> with af.Graph().as_default() as graph:
@@ -45,7 +45,7 @@ def get_global_step(graph: Graph | None = None) -> Variable | None:
 
 @public("af.train")
 def create_global_step(graph: Graph | None = None) -> Variable:
-    """Makes the global step, an int64 scalar that starts at 0. Raises ValueError where there is one.
+    """Makes the global step, an int64 scalar that starts at 0. Raises ValueError if the graph has a global step.
 
     Example:
         >>> step = af.train.create_global_step()
@@ -72,7 +72,7 @@ def create_global_step(graph: Graph | None = None) -> Variable:
 
 @public("af.train")
 def get_or_create_global_step(graph: Graph | None = None) -> Variable:
-    """The global step, made where there is none.
+    """The global step, which is made if the graph has none.
 
     Example:
         >>> with af.Graph().as_default():

@@ -43,8 +43,8 @@ class RoundRobin:
 class GreedyLoadBalancingStrategy:
     """The strategy that takes the server with the smallest load so far (`tf.contrib.training`).
 
-    `load_fn(op)` says how much a variable adds to its server's load: see `byte_size_load_fn`. The order in which variables
-    are made decides which is where, so each worker has to make them in the same one.
+    `load_fn(op)` says how much a variable adds to its server's load: see `byte_size_load_fn`. The order in which variables are
+    made decides which is where, so each worker has to make them in the same order.
 
     Example:
         >>> strategy = af.train.GreedyLoadBalancingStrategy(2, af.train.byte_size_load_fn)
@@ -104,8 +104,8 @@ def replica_device_setter(
         /job:ps/task:0 /job:ps/task:1 /job:worker
 
     Args:
-        ps_tasks: how many parameter servers there are. The answer is None, which asks for nothing, where there are none.
-        ps_device, worker_device: where they are. The server's number is added to `ps_device` where that names a job, and
+        ps_tasks: how many parameter servers there are. For 0 the answer is None, which asks for nothing.
+        ps_device, worker_device: the devices of both. The server's number is added to `ps_device` where that names a job, and
             the node asks for no other.
         merge_devices: parts of names that inner scopes ask for are kept, and only what they leave open is filled in.
             Without it, a node for which inner scopes ask for anything is left alone.
@@ -162,7 +162,7 @@ class _Chooser:
 
 
 def _jobs(cluster: Any) -> dict[str, Any]:
-    """The tasks by job of a ClusterSpec, or of what describes one."""
+    """The tasks by job of a ClusterSpec, or of what describes a cluster."""
     for method in ("as_dict", "as_cluster_def"):
         if not isinstance(cluster, Mapping) and callable(convert := getattr(cluster, method, None)):
             cluster = convert()

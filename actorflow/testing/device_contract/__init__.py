@@ -1,7 +1,8 @@
 """The contract of devices as a suite that any package can run against its own.
 
-Without pytest, `await check(MyDevice)` runs the rules in order and raises `Broken` with the first one that the device does not
-keep; `python -m actorflow.testing.device_contract NAME` does that for a type that is installed. With pytest each rule is a test:
+Without pytest, `await check(MyDevice)` runs the rules in order and raises `Broken` with the first rule that the device
+does not keep. `python -m actorflow.testing.device_contract NAME` does that for a type that is installed. With pytest
+each rule is a test:
 
     from actorflow.testing import device_contract
 

@@ -1,8 +1,8 @@
 """The contract of checkpoint formats as a suite that any package can run against its own.
 
-Without pytest, `await check(Subject("mine", MINE))` runs the rules in order and raises `Broken` with the first one that the
-format does not keep; `python -m actorflow.testing.format_contract NAME` does that for one that is installed. With pytest each
-rule is a test:
+Without pytest, `await check(Subject("mine", MINE))` runs the rules in order and raises `Broken` with the first rule
+that the format does not keep. `python -m actorflow.testing.format_contract NAME` does that for an installed format.
+With pytest each rule is a test:
 
     from actorflow.testing import format_contract
 

@@ -212,7 +212,7 @@ async def a_save_replaces_the_one_before(subject: Subject) -> None:
 
 @rule()
 async def what_is_removed_is_gone(subject: Subject) -> None:
-    """`remove` takes all files of a checkpoint and those that are named, and no others. It may be called where there is none."""
+    """`remove` takes all files of a checkpoint and those that are named, and no others. It may be called if there is none."""
     with folder() as path:
         for name in ("model-1", "model-12"):
             save(subject, f"{path}/{name}", 1)
@@ -257,8 +257,8 @@ def _operations(subject: Subject) -> int:
 
 @rule()
 async def a_crash_leaves_the_old_or_the_new(subject: Subject) -> None:
-    """Wherever the machine stops during a save, and whatever it forgets of what was not flushed, the old checkpoint is there or
-    the new one, and a save that has returned is the new one."""
+    """Wherever the machine stops during a save, and whatever it forgets of what was not flushed, the old or the new
+    checkpoint is there; after a save that has returned it is the new checkpoint."""
     count = _operations(subject)
     for number in range(1, count + 2):
         for seed in range(4):
@@ -289,8 +289,8 @@ async def a_crash_leaves_the_old_or_the_new(subject: Subject) -> None:
 
 @rule()
 async def a_failing_disk_leaves_the_old(subject: Subject) -> None:
-    """Whichever operation on files fails during a save, the save raises OpError or has worked, and the old checkpoint or the new
-    one is there."""
+    """Whichever operation on files fails during a save, the save raises OpError or has worked, and the old or the new
+    checkpoint is there."""
     for number in range(1, _operations(subject) + 1):
         for kind in (errno.EIO, errno.ENOSPC):
             files = SimulatedFiles()

@@ -1,7 +1,8 @@
 """The contract of transports as a suite that any package can run against its own.
 
-Without pytest, `await check(STREAMS)` runs the rules in order and raises `Broken` with the first one that the transport does not
-keep; `python -m actorflow.testing.transport_contract NAME` does that for one that is installed. With pytest each rule is a test:
+Without pytest, `await check(STREAMS)` runs the rules in order and raises `Broken` with the first rule that the
+transport does not keep. `python -m actorflow.testing.transport_contract NAME` does that for an installed transport.
+With pytest each rule is a test:
 
     from actorflow.testing import transport_contract
 
@@ -13,7 +14,7 @@ ends.py      the rules on beginnings and ends: who may come in, how a channel en
 __main__.py  `python -m actorflow.testing.transport_contract NAME`
 steps.py     the rules on steps, epochs and messages: what is over is over at both ends, and nothing of it is kept
 subject.py   `Subject`: the transport that is tried, and pairs of its endpoints
-tokens.py    the rules on tokens: tensors arrive as they were sent, once, each for the one who waits for it
+tokens.py    the rules on tokens: tensors arrive as they were sent, once, each for the task that waits for it
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from actorflow.testing.transport_contract import ends, steps, tokens
 from actorflow.testing.transport_contract.subject import ARENAS, Subject
 
 RULES: tuple[Rule[Subject], ...] = (*ends.FIRST, *tokens.RULES, *steps.RULES, *ends.LAST)
-"""From what the others need to what needs the others: the first that is broken is the one to mend."""
+"""From what the others need to what needs the others: the first broken rule is the rule to mend."""
 
 
 def subjects_of(factory: TransportFactory) -> tuple[Subject, ...]:

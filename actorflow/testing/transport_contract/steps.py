@@ -68,7 +68,7 @@ async def what_arrives_after_the_end_of_a_step_is_held_by_nobody(subject: Subjec
 
 @rule()
 async def tokens_of_a_former_epoch_are_dropped(subject: Subject) -> None:
-    """A token of a former epoch fails or is dropped; one of a later epoch is kept until that has begun here."""
+    """A token of a former epoch fails or is dropped; a token of a later epoch is kept until that has begun here."""
     async with pair(subject) as both:
         errors: list[BaseException | None] = []
         both.server.expect(1, 1, b"", lambda token, error: errors.append(error))
@@ -102,8 +102,8 @@ async def messages_arrive_as_they_are(subject: Subject) -> None:
 
 @rule()
 async def what_is_enclosed_in_a_message_arrives_with_it(subject: Subject) -> None:
-    """`enclosed` gives what a message may have in it for a tensor, which one in an arena has; or None where it has to be a
-    token."""
+    """`enclosed` gives what a message may have in it for a tensor, always for a tensor in an arena; or None if it has
+    to be a token."""
     async with pair(subject) as both:
         placed = subject.in_last_arena(np.arange(50_000))
         for tensor in (placed, np.int32(5), np.arange(50_000), np.array(["text"], object)):
@@ -123,7 +123,7 @@ async def what_is_enclosed_in_a_message_arrives_with_it(subject: Subject) -> Non
 
 @rule()
 async def a_listener_gets_what_is_there_and_what_comes(subject: Subject) -> None:
-    """`listen` calls back with each message. One that fails is told to the loop's exception handler and stops nothing."""
+    """`listen` calls back with each message. A failed callback is told to the loop's exception handler and stops nothing."""
     faults: list[Any] = []
     loop = asyncio.get_running_loop()
     former = loop.get_exception_handler()
@@ -170,7 +170,7 @@ async def messages_that_nobody_takes_hold_the_sender_up(subject: Subject) -> Non
 
 @rule()
 async def what_is_no_message_is_refused_where_it_is_posted(subject: Subject) -> None:
-    """`post` raises ResourceExhaustedError for too long a message, ValueError for too deep or wide a one, else TypeError."""
+    """`post` raises ResourceExhaustedError for too long a message, ValueError if it is too deep or wide, else TypeError."""
     async with pair(subject, limits=replace(SMALL, message=1000)) as both:
         with raises(ResourceExhaustedError):
             both.client.post(b"x" * 1001)
@@ -184,7 +184,7 @@ async def what_is_no_message_is_refused_where_it_is_posted(subject: Subject) -> 
 
 @rule()
 async def only_one_task_may_wait_for_messages(subject: Subject) -> None:
-    """A second `receive`, and a `listen` beside one, raise BusyResourceError."""
+    """A second `receive`, and a `listen` beside the first, raise BusyResourceError."""
     async with pair(subject) as both:
         async with anyio.create_task_group() as group:
             group.start_soon(both.server.receive)

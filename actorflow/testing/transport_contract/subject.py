@@ -74,7 +74,7 @@ class Subject:
         return arena
 
     def in_last_arena(self, values: Any) -> Any:
-        """A copy of an array in the arena that was made last, which is that of `Pair.here`. None where there are no arenas."""
+        """A copy of an array in the arena that was made last, which is that of `Pair.here`. None without arenas."""
         if not self.arena_bytes:
             return None
         block = ARENAS.get()[-1].take(values.nbytes)

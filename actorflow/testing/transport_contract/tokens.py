@@ -1,4 +1,4 @@
-"""The rules on tokens: tensors arrive as they were sent, once, each for the one who waits for it."""
+"""The rules on tokens: tensors arrive as they were sent, once, each for the task that waits for it."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Estimator(Core):
 
     @property
     def face(self) -> Callable[[Session], Any]:
-        """Gives a session as hooks see it: a blocking one."""
+        """Gives a session as hooks see it: a blocking session."""
         driver = self._driver
         assert driver is not None
         return lambda session: SharedSession(session, driver)
@@ -259,7 +259,7 @@ class Predictor:
 
     @property
     def checkpoint(self) -> str | None:
-        """The checkpoint whose values answer; None for initial ones."""
+        """The checkpoint whose values answer; None for initial values."""
         return self._inner.checkpoint
 
     @property

@@ -102,12 +102,12 @@ class Core:
     def events(self) -> AsyncIterator[Event]:
         """The events so far, and then each as it comes: steps, checkpoints, evaluations, exports, losses.
 
-        Ends when the Estimator is closed: leave the loop by `break` where it is used without `async with`.
+        Ends when the Estimator is closed: leave the loop by `break` if the Estimator is used without `async with`.
         """
         return self.told.follow()
 
     def latest_checkpoint(self) -> str | None:
-        """The path of the latest checkpoint, None where there is none."""
+        """The path of the latest checkpoint, None if there is none."""
         return latest_checkpoint(self.model_dir)
 
     def eval_dir(self, name: str | None = None) -> str:
@@ -140,7 +140,7 @@ class Core:
         return load_variable(self._trained(), name.removesuffix(":0"))
 
     def get_variable_names(self) -> list[str]:
-        """The names of the variables in the latest checkpoint. Raises ValueError where there is none.
+        """The names of the variables in the latest checkpoint. Raises ValueError if there is none.
 
         Example:
             >>> estimator = af.estimator.LinearRegressor([af.feature_column.numeric_column("x")], "models/line")
@@ -260,7 +260,7 @@ async def _closed(writer: FileWriter) -> None:
 
 
 def _config(config: RunConfig | None, model_dir: str | os.PathLike[str] | None, kind: type[RunConfig]) -> RunConfig:
-    """The configuration with a folder: a temporary one where none is given.
+    """The configuration with a folder: a temporary folder unless a folder is given.
 
     Raises:
         ValueError: it is no RunConfig, or it names another folder.

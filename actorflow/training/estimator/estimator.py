@@ -49,7 +49,7 @@ class Estimator(Core):
     Args:
         model_fn: builds the graph of a mode. It takes `features` and whatever it needs of `labels`, `mode`, `params` and
             `config`, and gives an `EstimatorSpec`.
-        model_dir: the folder of checkpoints; a temporary one unless it or the configuration names one.
+        model_dir: the folder of checkpoints; a temporary folder unless it or the configuration names a folder.
         config: a `RunConfig`.
         params: values for the model function.
         warm_start_from: a checkpoint, a folder or `WarmStartSettings`: what variables begin with where `model_dir` has
@@ -80,7 +80,7 @@ class Estimator(Core):
             epochs: how many times an iterable is gone through; once unless given.
 
         Raises:
-            ValueError: both `steps` and `max_steps` are given, or one is not positive.
+            ValueError: both `steps` and `max_steps` are given, or a number is not positive.
             TypeError: a hook or a listener is none.
             NanLossDuringTrainingError: the loss of a step is no number.
         """
@@ -101,7 +101,7 @@ class Estimator(Core):
             input_fn: the input; see `Estimator`.
             steps: how many batches to take; all unless given.
             hooks: take part in each step.
-            checkpoint_path: the checkpoint; the latest unless given, or initial values where there is none.
+            checkpoint_path: the checkpoint; the latest unless given, or initial values if there is none.
             name: a name, where a model is evaluated on several inputs.
 
         Raises:
@@ -119,13 +119,13 @@ class Estimator(Core):
     ) -> AsyncIterator[Any]:
         """The predictions for an input, an async iterator with an answer for each example.
 
-        Several may be read in turn. One that is not read to its end is to be closed: `contextlib.aclosing` does that.
+        Several may be read in turn. An iterator that is not read to its end is to be closed: `contextlib.aclosing` does that.
 
         Args:
             input_fn: the input; labels are left out.
             predict_keys: the predictions that are wanted; all unless given.
             hooks: take part in each step.
-            checkpoint_path: the checkpoint; the latest unless given, or initial values where there is none.
+            checkpoint_path: the checkpoint; the latest unless given, or initial values if there is none.
             yield_single_examples: False gives the answers of a whole batch at once.
 
         Raises:
@@ -155,7 +155,7 @@ class Estimator(Core):
 
         Args:
             predict_keys: the predictions that are wanted; all unless given.
-            checkpoint_path: the checkpoint; the latest unless given, or initial values where there is none.
+            checkpoint_path: the checkpoint; the latest unless given, or initial values if there is none.
             follow: whether to take up new checkpoints as they come. Questions are answered meanwhile.
             max_batch: how many examples are answered by one step at most.
             look_seconds: the pause between two looks for a new checkpoint.
@@ -186,7 +186,7 @@ class Estimator(Core):
             assets_extra: paths of files that are copied to `assets.extra`, by the paths that they have there.
             as_text: whether the graph is written as text.
             checkpoint_path: the checkpoint; the latest unless given.
-            experimental_mode: one of `ModeKeys`. A training and an evaluation have other inputs and outputs; see
+            experimental_mode: one of the `ModeKeys`. A training and an evaluation have other inputs and outputs; see
                 `af.estimator.export.build_raw_supervised_input_receiver_fn`.
             format: `tensorflow` or `standard`; see `af.saved_model.Builder`.
 

@@ -42,7 +42,7 @@ class StepMade(Event):
 
     Args:
         time: seconds since 1970.
-        step: the number of steps so far: the global step, where each run increases it by one.
+        step: the number of steps so far: the global step, if each run increases it by 1.
         loss: the loss of the step.
         examples: how many examples this training has seen, where batches are fed; else 0.
         epoch: the number of the epoch, from 1; 0 where the input has none.
@@ -87,7 +87,7 @@ class Evaluated(Event):
     Args:
         time: seconds since 1970.
         step: the global step of the checkpoint.
-        name: the name of the evaluation, "" unless it was given one.
+        name: the name of the evaluation, "" unless a name was given.
         metrics: the values by name.
         path: the checkpoint; None for initial values.
     """

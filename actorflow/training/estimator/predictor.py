@@ -51,10 +51,11 @@ class _Served:
 
 @public("af.estimator")
 class Predictor:
-    """Answers examples one by one: `await predict({"x": image})` gives the predictions for that image.
+    """Answers single examples: `await predict({"x": image})` gives the predictions for that image.
 
-    It is made by `Estimator.predictor`, and open within `async with`. Examples that are asked while a step runs are answered
-    together by the next one; one that comes when nothing runs is answered at once. An example that can't be answered fails alone.
+    It is made by `Estimator.predictor`, and open within `async with`. Examples that are asked while a step runs are
+    answered together by the next step; an example that comes when nothing runs is answered at once. An example that
+    can't be answered fails alone.
 
     Example:
         >>> estimator = af.estimator.LinearRegressor([af.feature_column.numeric_column("x")])
@@ -94,7 +95,7 @@ class Predictor:
 
     @property
     def checkpoint(self) -> str | None:
-        """The checkpoint whose values answer; None for initial ones."""
+        """The checkpoint whose values answer; None for initial values."""
         return self._path
 
     async def __aenter__(self) -> Predictor:
@@ -229,13 +230,14 @@ class Predictor:
         return served
 
     async def _follow_checkpoints(self) -> None:
-        """Takes up new checkpoints. A session with the new values is opened beside the one that answers."""
+        """Takes up new checkpoints. A session with the new values is opened beside the session that answers."""
         while True:
             await anyio.sleep(self._look)
             await self.look()
 
     async def look(self) -> None:
-        """Takes up the latest checkpoint, where it is a new one. One that does not fit leaves the one before, and is logged.
+        """Takes up the latest checkpoint, if it is new. A checkpoint that does not fit leaves the former checkpoint,
+        and is logged.
 
         Example:
             >>> estimator = af.estimator.LinearRegressor([af.feature_column.numeric_column("x")], "models/line")
@@ -284,7 +286,7 @@ def _stack(example: Any, leaves: list[list[Any]]) -> Any:
 
 
 def _zeros(tensor: Any) -> Any:
-    """A batch of one for a placeholder."""
+    """A batch of 1 for a placeholder."""
     if tensor is None:
         return None
     shape = [size or 1 for size in tensor.static_shape]

@@ -67,7 +67,7 @@ class RunConfig:
 
     Args:
         model_dir: the folder of checkpoints and summaries.
-        tf_random_seed: the seed of the graphs; None draws one.
+        tf_random_seed: the seed of the graphs; None draws a seed.
         save_summary_steps: after how many steps summaries are written; 0 never.
         save_checkpoints_steps: after how many steps a checkpoint is made.
         save_checkpoints_secs: after how many seconds it is: 600 unless one of the two is given. Both as None never.
@@ -167,7 +167,7 @@ class RunConfig:
 
     @property
     def target(self) -> Any:
-        """The target of sessions: `master`, with `grpc://` taken for `tcp://`, and None where it is empty."""
+        """The target of sessions: `master`, with `grpc://` taken for `tcp://`, and None for an empty `master`."""
         if isinstance(self.master, str) and self.master.startswith("grpc://"):
             return "tcp://" + self.master.removeprefix("grpc://")
         return self.master or None

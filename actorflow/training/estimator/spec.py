@@ -47,7 +47,7 @@ class EstimatorSpec:
         [[6.]]
 
     Args:
-        mode: one of `ModeKeys`, as the `model_fn` was given it.
+        mode: one of the `ModeKeys`, as the `model_fn` was given it.
         predictions: a tensor or a dict of tensors. Needed for PREDICT.
         loss: a scalar, or of shape [1]. Needed for TRAIN and EVAL.
         train_op: an operation or a tensor, which makes a step. Needed for TRAIN.
@@ -55,7 +55,7 @@ class EstimatorSpec:
         export_outputs: a dict of what a served model gives, by signature; the predictions unless given, for PREDICT.
         training_chief_hooks: hooks of the training, where this is the chief.
         training_hooks: hooks of the training.
-        scaffold: a `Scaffold`; one is made unless given.
+        scaffold: a `Scaffold`; made unless given.
         evaluation_hooks: hooks of an evaluation.
         prediction_hooks: hooks of a prediction.
 
@@ -72,7 +72,7 @@ class EstimatorSpec:
     export_outputs: Mapping[str, Any] | None = None
     training_chief_hooks: Sequence[Any] | None = None
     training_hooks: Sequence[Any] | None = None
-    scaffold: Scaffold | None = None  # one is made unless it is given
+    scaffold: Scaffold | None = None  # made unless given
     evaluation_hooks: Sequence[Any] | None = None
     prediction_hooks: Sequence[Any] | None = None
 

@@ -60,7 +60,7 @@ class VocabInfo:
             raise ValueError(f"A size in {self} is negative, or there are no words.")
 
     def old_places(self) -> tuple[np.ndarray[Any, Any], int]:
-        """The place of each present word in the old vocabulary, -1 where it has none; and how many old words there are.
+        """The place of each present word in the old vocabulary, -1 for a new word; and how many old words there are.
 
         Example:
             >>> for name, words in {"old.txt": ["a", "b"], "new.txt": ["b", "c", "a"]}.items():
@@ -148,7 +148,7 @@ def _begin(
             read.set_shape(saved)
             make = info.backup_initializer or (lambda shape, dtype, partition_info=None: zeros(shape, dtype))
             initial: Tensor = make(shape, dtype=variable.dtype)
-            # the old rows, then the initial ones: each word takes its row of the two
+            # the old rows, then the initial rows: each word takes its row of the two
             rows = np.where(places >= 0, places, saved[info.axis] + np.arange(len(places)))
             value = gather(concat([read, initial], info.axis), constant(rows), axis=info.axis)
             variable.begin_with(value, state.assign_target(variable.handle, value, name="Assign"))

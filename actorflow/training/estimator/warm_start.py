@@ -32,7 +32,7 @@ class WarmStartSettings:
         vars_to_warm_start: a regular expression of names (all trainable variables unless given), a list of names or of
             variables, or None for none.
         var_name_to_vocab_info: the `VocabInfo` of variables whose vocabulary has changed, by their names.
-        var_name_to_prev_var_name: names in the checkpoint, by the names now, where they differ.
+        var_name_to_prev_var_name: names in the checkpoint, by the names now, if they differ.
 
     Raises:
         ValueError: no checkpoint is named.

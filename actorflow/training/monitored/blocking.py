@@ -57,7 +57,8 @@ class MonitoredSession(Monitored):
             raise
 
     def _shared(self, session: Any) -> Any:
-        """The session that hooks get: a blocking one over that of the loop; one that the program has opened is its own."""
+        """The session that hooks get: a blocking session over that of the loop; a session that the program has opened
+        is its own."""
         return session.session if isinstance(session, PlainSession) else self._shared_session(session, self._driver)
 
     def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:

@@ -1,8 +1,8 @@
 """Programs: code that may have to wait, written once for callers with and without `await`.
 
-A program is a generator. It calls what does not wait itself, in its caller's thread, and yields an `Await` for what does.
-`perform` runs it for a caller with `await`, `perform_blocking` for one without. Hooks and listeners are called by the program,
-so in a blocking training they run in the thread of the user, where they may use the blocking session.
+A program is a generator. It calls what does not wait itself, in its caller's thread, and yields an `Await` for what
+does. `perform` runs it for a caller with `await`, `perform_blocking` for a caller without. The program calls hooks and
+listeners, so in a blocking training they run in the thread of the user, and may use the blocking session there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Await:
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """The program gives a value to its caller, an iterator, and goes on when the next one is asked for."""
+    """The program gives a value to its caller, an iterator, and goes on when the next value is asked for."""
 
     value: Any
 
@@ -140,7 +140,8 @@ def iterate_blocking(program: Program[None], driver: LoopDriver) -> Iterator[Any
 
 
 class SharedSession(blocking.Session):
-    """A blocking session over one that an object without `await` has opened, such as a blocking estimator: hooks get it."""
+    """A blocking session over a session that an object without `await` has opened, such as a blocking estimator: hooks
+    get it."""
 
     def __init__(self, session: Session, driver: LoopDriver) -> None:
         self._session, self._driver, self._closed = session, driver, False
@@ -166,8 +167,7 @@ class SharedSession(blocking.Session):
 
 
 def act(session: Any, program: Program[T]) -> Any:
-    """Runs a program of a hook of ours: to its end where the session is a blocking one; otherwise the result is to be
-    awaited."""
+    """Runs a program of a hook of ours: to its end in a blocking session; otherwise the result is to be awaited."""
     if isinstance(session, blocking.Session):
         return perform_blocking(program, session._driver)
     return perform(program)

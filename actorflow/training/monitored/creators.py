@@ -39,7 +39,7 @@ class SessionCreator:
     """
 
     def create_session(self) -> Any:
-        """A session whose variables have their values; or an awaitable of one."""
+        """A session whose variables have their values; or an awaitable of such a session."""
         raise NotImplementedError(f"{type(self).__name__} has no create_session.")
 
 
@@ -182,7 +182,7 @@ class WorkerSessionCreator(ChiefSessionCreator):
 
 
 def on_session(function: Callable[[Any], Any], face: Face) -> Callable[[Session], Any]:
-    """An `init_fn` as a supervisor awaits it. A blocking one is called on a thread: the caller's drives the session."""
+    """An `init_fn` as a supervisor awaits it. A blocking `init_fn` is called on a thread: the caller's drives the session."""
 
     async def initialise(session: Session) -> None:
         seen = face(session)
@@ -197,7 +197,7 @@ def on_session(function: Callable[[Any], Any], face: Face) -> Callable[[Session]
 
 
 class PlainSession:
-    """A session of the program's own that is not ours, or a blocking one, as a loop sees it: its runs are awaited."""
+    """A session of the program's own that is not ours, or a blocking session, as a loop sees it: its runs are awaited."""
 
     def __init__(self, session: Any) -> None:
         self.session = session

@@ -42,9 +42,9 @@ class SessionRunValues:
         0.5
 
     Args:
-        results: the values of the hook's `fetches`, in the same structure; None where it asked for none.
+        results: the values of the hook's `fetches`, in the same structure; None if the hook asked for none.
         options: the hook's options.
-        run_metadata: the `af.Trace` of the step where a hook asked for one, or None.
+        run_metadata: the `af.Trace` of the step if a hook asked for it, or None.
     """
 
     results: Any
@@ -90,7 +90,7 @@ class SessionRunContext:
         return self._stop
 
     def request_stop(self) -> None:
-        """This step is the last one."""
+        """This step is the last step."""
         self._stop = True
 
 
@@ -121,7 +121,7 @@ class SessionRunHook:
     """
 
     def begin(self) -> Any:
-        """Called once before the session is there. The graph is the default one, and may still be added to.
+        """Called once before the session is there. The graph is the default graph, and may still be added to.
 
         Example:
             >>> class Count(af.train.SessionRunHook):

@@ -57,7 +57,7 @@ class Host(Protocol):
 
     @property
     def guard(self) -> Guard | None:
-        """The maker of steps, when it has been started; None where there are no losses, and the session makes them."""
+        """The maker of steps, when it has been started; None if there are no losses, and the session makes the steps."""
 
     async def start(self) -> None:
         """Opens the session, and gives variables their values."""
@@ -124,8 +124,8 @@ class Loop:
         yield from self._created()
 
     def _on_new_sessions(self, part: Callable[[], Program[T]]) -> Program[T]:
-        """A part that is done again on a new session where a host without a guard loses its session: a hook, a thread of the
-        coordinator or the session itself raises one of `_PREEMPTIONS`."""
+        """A part that is done again on a new session if a host without a guard loses its session: a hook, a thread of
+        the coordinator or the session itself raises one of the `_PREEMPTIONS`."""
         is_lost = False
         for number in range(1, _MOST_SESSIONS + 1):
             try:
@@ -145,7 +145,7 @@ class Loop:
         raise AssertionError("the last try returns or raises")
 
     def _loss(self, error: Exception) -> Exception | None:
-        """The loss of a session that `error` is, or that a thread of the coordinator met before; None where it is raised."""
+        """The loss of a session that `error` is, or that a thread of the coordinator met before; None for an error to raise."""
         for cause in (error, self._coord and self._coord.requested_exception):
             if self._recovers and isinstance(cause, _PREEMPTIONS):
                 return cause
@@ -187,7 +187,7 @@ class Loop:
         trace: Trace | None = None,
     ) -> Program[Any]:
         """One step, until it is made. The result is the value of `fetches`. A host without a guard that loses its session starts
-        again: the step is made on a new one.
+        again: the step is made on a new session.
 
         Args:
             fetches: see `Session.run`.
@@ -233,7 +233,7 @@ class Loop:
 
         Args:
             step_fn: gets `context`, and may give an awaitable.
-            context: makes the step by `attempt` or, where there is a guard, by `step`.
+            context: makes the step by `attempt` or, with a guard, by `step`.
         """
         if self._guard is not None:
             return (yield from call(step_fn, context))
@@ -291,7 +291,7 @@ class Loop:
         return values[0]
 
     def _fetches(self, fetches: Any, requests: Sequence[SessionRunArgs | None]) -> list[Any]:
-        """All fetches of a step; the list of the step before where it has the same ones."""
+        """All fetches of a step; the list of the step before if it has the same fetches."""
         hook_fetches = tuple(r.fetches for r in requests if r is not None and r.fetches is not None)
         last_fetches, last_asked, joint = self._watched
         if (

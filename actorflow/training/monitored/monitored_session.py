@@ -125,12 +125,12 @@ class Monitored:
         self._loop = loop
 
     def _release(self) -> None:
-        """Lets the graph be changed again, and be used by another session, unless it was finalized before this one."""
+        """Lets the graph be changed again, and be used by another session, unless it was finalized before this session."""
         if not self._was_finalized:
             self._graph._unsafe_unfinalize()
 
     def _perform(self, program: Program[Any]) -> Any:
-        """Runs a program within a step; the result is to be awaited unless the session is a blocking one."""
+        """Runs a program within a step; the result is to be awaited unless the session is blocking."""
         return perform(program)
 
     def _host(self) -> Host:
@@ -408,7 +408,7 @@ def _check_step_fn(step_fn: Callable[..., Any]) -> None:
 
 
 def _positive(value: Any) -> Any:
-    """A pause, or None where it was not given, or says never."""
+    """A pause, or None for a pause that was not given, or says never."""
     return None if value is _UNSET or value is None or value <= 0 else value
 
 

@@ -47,16 +47,16 @@ class Scaffold:
         3.0 10.0
 
     Args:
-        init_op: gives variables their initial values, where there is no checkpoint.
+        init_op: gives variables their initial values, if there is no checkpoint.
         init_feed_dict: values that are fed to it.
-        init_fn: called as `init_fn(scaffold, session)` after it, where there is no checkpoint. It may be an `async def`.
+        init_fn: called as `init_fn(scaffold, session)` after it, if there is no checkpoint. It may be an `async def`.
             In a blocking training it is called on a thread of its own, with a blocking session.
         ready_op: gives the names of variables that have no value.
         ready_for_local_init_op: the same, asked before `local_init_op`.
         local_init_op: gives local variables and tables their values.
         summary_op: the summary of all of the graph.
         saver: saves and restores.
-        copy_from_scaffold: what is not given is taken from this one.
+        copy_from_scaffold: what is not given is taken from this scaffold.
         local_init_feed_dict: values that are fed to `local_init_op`.
 
     Raises:
@@ -118,7 +118,7 @@ class Scaffold:
             ('init', True)
 
         Raises:
-            RuntimeError: a collection has several of what there has to be one of.
+            RuntimeError: a collection has several entries and may have only a single entry.
         """
         graph = get_default_graph()
         self.build()

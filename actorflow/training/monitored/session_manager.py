@@ -28,8 +28,8 @@ _LOG = get_logger("training")
 
 @public("af.train")
 class SessionManager:
-    """Opens sessions, and restores or initialises their variables. With `blocking=True` the sessions are blocking ones, and the
-    methods give their results at once; otherwise these are awaited.
+    """Opens sessions, and restores or initialises their variables. With `blocking=True` the sessions are blocking, and
+    the methods give their results at once; otherwise these are awaited.
 
     Example:
         >>> v = af.Variable(3.0)
@@ -40,8 +40,8 @@ class SessionManager:
 
     Args:
         local_init_op: run on each session that is opened.
-        ready_op: gives the names of variables that have no value, or nothing, and fails where one has none; nothing is looked
-            at unless given.
+        ready_op: gives the names of variables that have no value, or nothing, and fails if a variable has none; nothing
+            is looked at unless given.
         ready_for_local_init_op: the same, before `local_init_op`.
         graph: the graph; the default one unless given.
         recovery_wait_secs: the pause between two looks at something that others do.
@@ -88,7 +88,7 @@ class SessionManager:
         init_feed_dict: Mapping[Any, Any] | None = None,
         init_fn: Callable[[Any], Any] | None = None,
     ) -> Any:
-        """A session whose variables have the values of a checkpoint, or where there is none, initial ones.
+        """A session whose variables have the values of a checkpoint, or without a checkpoint initial values.
 
         Args:
             master: the target of the session.
@@ -96,7 +96,7 @@ class SessionManager:
             saver: restores.
             checkpoint_dir: a folder, whose latest checkpoint is restored.
             checkpoint_filename_with_path: a checkpoint to restore.
-            wait_for_checkpoint: whether to wait until there is one.
+            wait_for_checkpoint: whether to wait until there is a checkpoint.
             max_wait_secs: for how many seconds.
             config: options of the session, by name.
             init_feed_dict: values that are fed to `init_op`.
@@ -229,7 +229,7 @@ class SessionManager:
     def _restore(
         self, session: Any, saver: Any, folder: Any, path: str | None, waits: bool, longest: float
     ) -> Program[bool]:
-        """Restores a checkpoint, if there is one."""
+        """Restores a checkpoint, if there is any."""
         inner = session._session if isinstance(session, blocking.Session) else session
         if saver is None or not (folder or path):
             return False

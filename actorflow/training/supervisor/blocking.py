@@ -42,7 +42,7 @@ class BlockingAttempt:
 class Supervisor:
     """`actorflow.Supervisor` for code without `await`; the arguments and methods are the same.
 
-    It watches the cluster while one of its methods runs: a loss in between is found by the next one.
+    It watches the cluster while one of its methods runs: a loss in between is found by the next method.
 
     Example:
         >>> with af.Graph().as_default() as graph:

@@ -32,8 +32,8 @@ class DeathReport:
         how: a sentence on the evidence: a signal or exit status, or how the connection ended.
         epoch: the epoch of the cluster in which it was lost.
         incarnation: the number of the process that was lost.
-        pid: its process id, where it is known.
-        status: its exit status, negative for a signal; None where it is not known.
+        pid: its process id, if it is known.
+        status: its exit status, negative for a signal; None if it is not known.
         resident_bytes: the memory of the process, when it was looked at last.
         tensor_bytes: the memory of its tensors then.
         last_node: the node whose kernel ran on a thread then.
@@ -147,7 +147,7 @@ class LoopStalled(Event):
 @public("af.supervisor")
 @dataclass(frozen=True, slots=True)
 class StepAborted(Event):
-    """A step will be done again, or another one in its place.
+    """A step will be done again, or another step in its place.
 
     Example:
         >>> af.supervisor.StepAborted(time=0.0, step=101, reason="worker 0 was lost").reason
@@ -187,7 +187,7 @@ class TaskRestarted(Event):
 @public("af.supervisor")
 @dataclass(frozen=True, slots=True)
 class Restored(Event):
-    """Variables have their values: from a checkpoint, or initial ones.
+    """Variables have their values: from a checkpoint, or initial values.
 
     Example:
         >>> event = af.supervisor.Restored(time=0.0, path="run/model.ckpt-100", step=100, epoch=2)
@@ -242,7 +242,7 @@ class Events:
         self._clock = clock
         self._followers: list[Follower] = []
         self.viewers: list[Callable[[Event], object]] = []
-        """Called with each event, where it is told."""
+        """Called with each event, at the place that tells it."""
         self._closed = False
 
     def tell(self, kind: Callable[..., Event], *facts: Any) -> None:
@@ -282,7 +282,7 @@ class Events:
             self._followers.remove(follower)
 
     def close(self) -> None:
-        """There are no further ones."""
+        """There are no further events."""
         self._closed = True
         for follower in self._followers:
             follower.news.set()

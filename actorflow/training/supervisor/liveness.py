@@ -77,7 +77,7 @@ class Life:
     since: float = 0.0
     incarnation: int | None = None
     heard: float = 0.0
-    """When there was a beat last, or would have been seen one."""
+    """The time of the last beat, or at which a beat would have been seen."""
     looked: float = 0.0
     why: str = ""
     """How it was lost."""
@@ -98,7 +98,7 @@ def observe(life: Life, seen: Seen, now: float, rules: Rules) -> Life:
             return Life(State.LIVE, now, incarnation, heard=now, looked=now)
         case Ended(incarnation, why):
             if not life.is_up or incarnation != life.incarnation:
-                return life  # somebody tells of a former one
+                return life  # somebody tells of a former incarnation
             return replace(life, state=State.LOST, since=now, why=why)
         case Polled(heard):
             if not life.is_up:

@@ -45,7 +45,7 @@ class ModelState:
         ready_op: gives the names of variables that have no value; all variables are looked at unless given.
         ready_for_local_init_op: gives the names of those that `local_init_op` needs; global variables are looked at unless
             given.
-        init_fn: awaited with the session after `init_op`, where there is no checkpoint.
+        init_fn: awaited with the session after `init_op`, if there is no checkpoint.
         path: the checkpoint to restore, instead of the latest in `folder`.
     """
 
@@ -99,8 +99,8 @@ class ModelState:
             await self._shared.check(session, self.folder)
 
     async def prepare(self, session: Session) -> tuple[str | None, int]:
-        """Gives the variables their values: those of the latest checkpoint, or where there is none initial ones. The result
-        is the checkpoint's path and the global step.
+        """Gives the variables their values: those of the latest checkpoint, or without a checkpoint initial values. The
+        result is the checkpoint's path and the global step.
 
         Raises:
             FailedPreconditionError: variables have no value then; all are named.

@@ -166,8 +166,8 @@ class Monitor:
         return await link.call(request)
 
     async def all_answer(self) -> None:
-        """Asks all needed tasks, and returns when each has answered: nothing was lost before. For one that does not answer it
-        waits without end; that this one is lost or back, `next_change` tells."""
+        """Asks all needed tasks, and returns when each has answered: nothing was lost before. For a task that does not
+        answer it waits without end; that this task is lost or back, `next_change` tells."""
 
         async def ask(task: str) -> None:
             while True:
@@ -244,7 +244,7 @@ class Monitor:
             over.set()
 
         link.control.on_end(ended)
-        link.tokens.on_end(ended)  # where the two differ, the one that the task closes first tells that it does
+        link.tokens.on_end(ended)  # if the two differ, the link that the task closes first tells that it does
         async with anyio.create_task_group() as group:
             if process is not None:
                 group.start_soon(exited, process)

@@ -16,10 +16,10 @@ _LOG = get_logger("supervisor")
 
 
 class SaveTimer:
-    """Says when a checkpoint is due: `steps` after the last one, or at each multiple of `seconds` since the start.
+    """Says when a checkpoint is due: `steps` after the last checkpoint, or at each multiple of `seconds` since the start.
 
     Raises:
-        InvalidArgumentError: one of them is not positive.
+        InvalidArgumentError: a number is not positive.
     """
 
     def __init__(self, steps: int | None, seconds: float | None) -> None:
@@ -54,7 +54,7 @@ class SaveTimer:
 
 
 class SaveBeside:
-    """A checkpoint that is written while training goes on, one at a time."""
+    """A checkpoint that is written while training goes on, never beside another."""
 
     def __init__(self) -> None:
         self._root: BackgroundTasks | None = None
@@ -62,7 +62,7 @@ class SaveBeside:
         self._error: Exception | None = None
 
     async def begin(self, save: Callable[[Callable[[], object]], Awaitable[object]]) -> None:
-        """Starts `save(taken)`, and returns when it has called `taken`. The one before has to be over, see `over`.
+        """Starts `save(taken)`, and returns when it has called `taken`. The save before has to be over, see `over`.
 
         Raises:
             Exception: what `save` has raised before that.

@@ -2,7 +2,7 @@
 
 Each task writes its part of a checkpoint for itself. If a path names another folder on one host than on the others (a
 mount is missing, say), saves would end well, and the first restore would not. So the chief writes a file with a number
-that no one can guess, and each task says what it reads there.
+that no process can guess, and each task says what it reads there.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class FolderReport:
 
 
 class SharedFolder:
-    """The nodes that say what tasks see of a folder: one for each that writes files of a saver's checkpoints."""
+    """The nodes that say what tasks see of a folder: a node for each task that writes files of a saver's checkpoints."""
 
     def __init__(self, saver: Saver) -> None:
         saver.build()
@@ -75,7 +75,7 @@ class SharedFolder:
                     self._looks[op.name] = read_nonce(self._path, name="read_nonce")
 
     async def check(self, session: Session, folder: str) -> None:
-        """Looks whether all tasks have the caller's `folder`, a path or a URL. It asks no one where the session has no cluster.
+        """Looks whether all tasks have the caller's `folder`, a path or a URL. It asks no task if the session has no cluster.
         Nothing stays in the folder.
 
         Raises:

@@ -47,10 +47,10 @@ _NEAR_HEARTBEAT, _FAR_HEARTBEAT = 0.4, 1.0
 
 @public("af", "af.supervisor")
 class Supervisor:
-    """Gives variables their values, sees that the tasks live, saves checkpoints, and after a loss goes on from the last one.
+    """Gives variables values, sees that tasks live, saves checkpoints, and after a loss goes on from the last checkpoint.
 
-    The body runs once for each step that is kept, and once more for one that a loss has taken back. Its other effects
-    (print, read from a file) should go by `step`, the global step.
+    The body runs once for each step that is kept, and once more for a step that a loss has taken back. Its other
+    effects (print, read from a file) should go by `step`, the global step.
 
     Example:
         >>> v, x = af.Variable(3.0), af.placeholder(af.float32, [])
@@ -67,21 +67,21 @@ class Supervisor:
         cluster: a `LocalCluster`, whose lost tasks are started again; or a target, "" for this process, whose tasks a
             scheduler starts again. The environment's `ACTORFLOW_TARGET` unless given, or else this process.
         graph: the default graph unless given.
-        is_chief: the chief, one for a cluster, initialises, saves and restores. Others wait until it has done so, and
+        is_chief: the chief of the cluster initialises, saves and restores. Others wait until it has done so, and
             follow.
-        init_op: gives variables values where there is no checkpoint; that of all global variables unless given.
+        init_op: gives variables values if there is no checkpoint; that of all global variables unless given.
         init_feeds: the values that are fed to `init_op`.
         local_init_op: run after `init_op` or a restore, by others than the chief as well; that of all local variables
             unless given.
         checkpoint_dir: a folder that all tasks that hold variables reach. Servers that were started elsewhere have to
-            allow it (`--files`, `file_roots`). That all have the same one is looked at before anything is restored or
-            saved.
-        save_steps: a checkpoint is made this number of steps after the last one, and at the end.
+            allow it (`--files`, `file_roots`). That all have the same folder is looked at before anything is restored
+            or saved.
+        save_steps: a checkpoint is made this number of steps after the last checkpoint, and at the end.
         save_seconds: a checkpoint is made at each multiple of this number of seconds, and at the end.
-        save_beside: whether steps go on as soon as a periodic checkpoint's values are taken, while it is written; one
-            is written at a time.
+        save_beside: whether steps go on as soon as a periodic checkpoint's values are taken, while it is written. No
+            two checkpoints are written at a time.
         max_to_keep: the number of checkpoints to keep; None keeps all.
-        saver: saves and restores; one for all global variables unless given.
+        saver: saves and restores; a saver for all global variables unless given.
         recovery: "all" takes all tasks back to the last checkpoint after any loss. With "task" the loss of a task
             without variables ends only the steps that it takes part in, which suits training that does not wait for all
             workers.
@@ -246,8 +246,9 @@ class Supervisor:
         await self._gate.wait()
 
     async def close(self, *, save: bool = True) -> None:
-        """Saves a last checkpoint where steps were made since the one before, and ends. The cluster stays as it is. While
-        something is lost there is nothing to save. A checkpoint that is being written is waited for in either case.
+        """Saves a last checkpoint if steps were made since the checkpoint before, and ends. The cluster stays as it is.
+        While something is lost there is nothing to save. A checkpoint that is being written is waited for in either
+        case.
 
         Example:
             >>> step, x = af.train.get_or_create_global_step(), af.placeholder(af.int64, [])
@@ -322,7 +323,7 @@ class Supervisor:
 
     @property
     def epoch(self) -> int:
-        """The epoch of the cluster that it has given; 0 where there is none to keep."""
+        """The epoch of the cluster that it has given; 0 if there is none to keep."""
         return 0 if self._manager is None else self._manager.epoch
 
     @property
@@ -351,8 +352,8 @@ class Supervisor:
     # ---- steps
 
     def steps(self, until: int | None = None) -> Attempts:
-        """The attempts of a training loop, until the global step is `until` (forever unless given). Between them periodic
-        checkpoints are made, and one at the end.
+        """The attempts of a training loop, until the global step is `until` (forever unless given). Between them
+        periodic checkpoints are made, and a checkpoint at the end.
 
         Example:
             >>> step, x = af.train.get_or_create_global_step(), af.placeholder(af.int64, [])
@@ -403,7 +404,7 @@ class Supervisor:
         return Attempt(self, step, self._gate.generation)
 
     async def _between_steps(self, attempt: Attempt, until: int | None) -> int:
-        """Saves a checkpoint if one is due, and gives the global step."""
+        """Saves a checkpoint if it is due, and gives the global step."""
         attempt.enter()
         try:
             step = await self.guarded(lambda: self.model.step(self.session))
@@ -467,7 +468,7 @@ class Supervisor:
         return await self.guarded(lambda: self.session.run(fetches, feeds, timeout=timeout, trace=trace))
 
     async def guarded(self, start: Callable[[], Awaitable[T]]) -> T:
-        """Awaits `start()`, what uses the session in another way than `run` does. Fails at once where there is a loss, as
+        """Awaits `start()`, what uses the session in another way than `run` does. Fails at once if there is a loss, as
         `run` does.
 
         Example:
@@ -523,11 +524,11 @@ class Supervisor:
     async def _begin(self) -> None:
         """Training can begin, or go on."""
         path, step = await self._prepare()
-        if path is None and self._saves:  # what it goes back to until the first periodic one, random counters included
+        if path is None and self._saves:  # to go back to until the first periodic save, random counters included
             await self._save(step)
 
     async def _prepare(self) -> tuple[str | None, int]:
-        """Gives variables their values: those of a checkpoint, whose path is in the result, or initial ones."""
+        """Gives variables their values: those of a checkpoint, whose path is in the result, or initial values."""
         if not self._is_shared:
             await self.model.check_folder(self.session)
             self._is_shared = True

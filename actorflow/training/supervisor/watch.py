@@ -38,7 +38,7 @@ class Watch:
     on_failure: Callable[[Exception], object]
 
     async def begin(self, target: Target, cluster: LocalCluster | None, engine: RemoteEngine) -> RecoveryManager:
-        """Begins to watch the tasks of `cluster`, or of the one that `target` belongs to. `engine` is the session's.
+        """Begins to watch the tasks of `cluster`, or of the cluster that `target` belongs to. `engine` is the session's.
 
         Raises:
             UnavailableError: `target` is not reached.

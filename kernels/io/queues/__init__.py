@@ -1,6 +1,6 @@
 """Queues and barriers: a pure core (`core`, `stores`, `barrier`), the waiting around it (`shared`), and the kernels.
 
-barrier.py      A barrier: elements whose components arrive one by one under a key, and are taken when they are complete
+barrier.py      A barrier: elements whose components arrive singly under a key, and are taken when they are complete
 core.py         what a queue is, without waiting: its elements, the attempts that could not be finished yet, and whether it is
                 closed
 elements.py     what the elements of a queue are, and how they become batches: checked, cut, padded and stacked

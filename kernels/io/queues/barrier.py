@@ -1,6 +1,6 @@
-"""A barrier: elements whose components arrive one by one under a key, and are taken when they are complete.
+"""A barrier: elements whose components arrive singly under a key, and are taken when they are complete.
 
-TensorFlow's `barrier_ops.cc`. The complete ones stand in a queue by the order in which their keys were first seen.
+TensorFlow's `barrier_ops.cc`. The complete elements stand in a queue by the order in which their keys were first seen.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class BarrierCore(QueueCore):
         return super().submit(attempt)
 
     def _refuse_hopeless(self, take: Take) -> None:
-        """While it closes, a take waits for what may still become complete, and for no more. One that is content with less
+        """While it closes, a take waits for what may still become complete, and for no more. A take that is content with less
         gets what is complete."""
         total = len(self)
         if take.up_to and total:

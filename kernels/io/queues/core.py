@@ -1,8 +1,8 @@
 """A queue without waiting: its elements, the attempts that could not be finished yet, and whether it is closed.
 
 Attempts form two lines, those that put and those that take, and only the head of each is tried (TensorFlow's
-`queue_base.cc`): a large take at the head holds up smaller ones behind it. Nothing here does I/O, knows a clock, an event
-loop or a thread; callers see to it that one call is made at a time.
+`queue_base.cc`): a large take at the head holds up smaller takes behind it. Nothing here does I/O, knows a clock, an event loop
+or a thread; callers see to it that one call is made at a time.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Attempt:
 
 
 class Put(Attempt):
-    """Adds elements one by one, as room comes."""
+    """Adds elements singly, as room comes."""
 
     __slots__ = ("_left",)
     adds = True
@@ -79,7 +79,7 @@ class Close(Attempt):
 
 
 class Take(Attempt):
-    """Takes `count` elements as they come; with `up_to` fewer, but one at least, where the queue is closed."""
+    """Takes `count` elements as they come; with `up_to`, a closed queue gives fewer, but at least one element."""
 
     __slots__ = ("_tickets", "count", "elements", "up_to")
     puts = False
@@ -159,7 +159,7 @@ class QueueCore:
         return finished
 
     def withdraw(self, attempt: Attempt) -> list[Attempt]:
-        """Takes back an attempt that waits, or one whose elements did not arrive: what it took is in its place again."""
+        """Takes back an attempt that waits, or an attempt whose elements did not arrive: what it took is in its place again."""
         line = self._puts if attempt.puts else self._takes
         if not attempt.done:
             line.remove(attempt)

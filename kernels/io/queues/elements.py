@@ -28,7 +28,7 @@ class QueueSpec:
     order: tuple[tuple[str, Any], ...] = ()
 
     def require(self, other: QueueSpec, node: str) -> None:
-        """Raises InvalidArgumentError where the node asks for another queue than this one."""
+        """Raises InvalidArgumentError if the node asks for a different queue."""
         if self == other:
             return
         if self.kind != other.kind:

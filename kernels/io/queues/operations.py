@@ -25,7 +25,7 @@ _DRAWN_AT_ONCE = 256
 
 
 def _found(ctx: KernelContext, container: str, spec: QueueSpec, make: Callable[[], QueueCore]) -> SharedQueue[Any]:
-    """The queue of that name, made where there is none. Raises InvalidArgumentError where it is another one."""
+    """The queue of that name, which is made at its first use. Raises InvalidArgumentError if it is not as `spec` says."""
     queue: SharedQueue[Any] = ctx.resources.lookup_or_create(
         container, spec.name, SharedQueue, lambda: SharedQueue(make(), spec)
     )
@@ -91,7 +91,7 @@ def random_shuffle_queue(
 
 
 def draws(seed: int, seed2: int) -> Draw:
-    """A function that draws one of n. Equal seeds draw equally; zeros stand for fresh randomness."""
+    """A function that draws a number below n. Equal seeds draw equally; zeros stand for fresh randomness."""
     key = np.array((seed, seed2), np.uint64) if seed or seed2 else np.random.SeedSequence().generate_state(2, np.uint64)
     generator = np.random.Generator(np.random.Philox(key=key))
     drawn: list[int] = []
@@ -151,7 +151,7 @@ async def _batch(xp: Any, handle: SharedQueue[Any], n: Any, up_to: bool, step: S
 
 
 def _outputs(values: Sequence[Any]) -> Any:
-    """A kernel's result: several values, or the only one."""
+    """A kernel's result: several values, or the only value."""
     return values[0] if len(values) == 1 else tuple(values)
 
 

@@ -122,7 +122,7 @@ class SharedQueue(Generic[C]):
                 continue
             try:
                 loop.call_soon_threadsafe(_resolve, future)
-            except RuntimeError:  # that loop is closed: no one is there to take the elements
+            except RuntimeError:  # that loop is closed: no caller is left to take the elements
                 self._withdraw(attempt)
 
 

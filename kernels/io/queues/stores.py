@@ -91,7 +91,7 @@ class Shuffled:
 
 
 class Prioritized:
-    """The smallest first component first; equal ones in the order in which they came."""
+    """The smallest first component first; equals in the order in which they came."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, Element]] = []

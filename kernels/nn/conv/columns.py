@@ -171,7 +171,7 @@ def forward(xp: Any, x: Any, w: Any, spans: Sequence[Span], out: Any = None) -> 
     else:
         weights = w.reshape(-1, w.shape[-1])
         for place, matrix in Blocks(xp, x, spans):
-            # Of several images all rows, or rows of one: together in memory either way.
+            # All rows of several images, or some rows of an image: together in memory either way.
             _matmul(xp, matrix, weights, y[place].reshape(-1, w.shape[-1]))
     return y
 

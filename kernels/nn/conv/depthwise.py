@@ -84,7 +84,7 @@ def _of_single_channels(images: Any, weights: Any, spans: Any, out: Any) -> Any:
     if beside:
         taps = np.repeat(taps[:, :, None], wide.count, 2).reshape(high.window, wide.window, -1)
     step = max(1, _BLOCK_BYTES // y[:1].nbytes)
-    idle: list[Any] = []  # framed images, of which each thread takes one
+    idle: list[Any] = []  # framed images; each thread takes an image of its own
 
     def some(number: int) -> None:
         block = slice(number * step, (number + 1) * step)

@@ -28,7 +28,7 @@ def widened(xp: Any, x: Any) -> Any:
 
 
 def spans_of(op: str, images: Any, filters: Any, attrs: dict[str, Any]) -> tuple[Span, ...]:
-    """How the windows of a convolution move over images of this shape. Raises ValueError where they can't."""
+    """How the windows of a convolution move over images of this shape. Raises ValueError if they can't."""
     steps = tuple(attrs["strides"]), tuple(attrs["dilations"]), tuple(attrs.get("explicit_paddings", ()))
     return _spans(op, tuple(images), tuple(filters), attrs["padding"], attrs["data_format"], *steps)
 
@@ -53,7 +53,7 @@ def last(xp: Any, x: Any, layout: str) -> Any:
 
 
 def given_back(xp: Any, y: Any, layout: str, dtype: Any, out: Any) -> Any:
-    """A result with the channels last in the layout and the type asked for, in `out` where there is one."""
+    """A result with the channels last in the layout and the type asked for, in `out` if given."""
     y = xp.moveaxis(y, -1, 1) if layout.startswith("NC") else y
     if out is None:
         return y.astype(dtype, copy=False)

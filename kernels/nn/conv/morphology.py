@@ -13,7 +13,7 @@ _LOWEST_BFLOAT16 = -3.3895313892515355e38
 
 
 def _spans(images: Any, filters: Any, strides: Any, rates: Any, padding: str) -> list[Span]:
-    """How the windows move. Raises ValueError where they can't."""
+    """How the windows move. Raises ValueError if they can't."""
     if len(images) != 4 or len(filters) != 3:
         raise ValueError(f"A dilation takes images of rank 4 and a filter of rank 3, but has {images} and {filters}.")
     if images[3] != filters[2]:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 class ListOf(list[Any]):
-    """A list field. `owner` is the message that is to know of changes, for it is one of a group of which one is set."""
+    """A list field. `owner` is the message that is to know of changes, for the list belongs to a group of which a single field
+    can be set."""
 
     __slots__ = ("_field", "_owner")
 
@@ -101,7 +102,7 @@ class MapOf(dict[Any, Any]):
         return self
 
     def get_or_create(self, key: Any) -> Any:
-        """The message of a key, made where there is none."""
+        """The message of a key, which is made at its first use."""
         return self[key]
 
     def MergeFrom(self, other: Mapping[Any, Any]) -> None:

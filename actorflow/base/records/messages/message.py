@@ -43,7 +43,7 @@ class Message:
         Raises:
             AttributeError: there is no such field.
             TypeError: a field can't hold a value of that type.
-            ValueError: a value is out of range, or there are two fields of which one is set at a time.
+            ValueError: a value is out of range, or there are two fields of a group of which a single field can be set.
         """
         for name, start in (("_values", {}), ("_unknown", b""), ("_present", False), ("_parent", None)):
             object.__setattr__(self, name, start)
@@ -184,7 +184,7 @@ class Message:
             self.MergeFrom(other)
 
     def MergeFrom(self, other: Self) -> None:
-        """Adds the fields of another message: single ones are replaced, lists are continued."""
+        """Adds the fields of another message: single fields are replaced, lists are continued."""
         self._refuse_other(other)
         for name, content in other._values.items():
             if not other._is_set(name):
@@ -230,7 +230,7 @@ class Message:
 
     @classmethod
     def FromString(cls, data: bytes) -> Self:
-        """The message that `data` is. Raises BrokenMessageError (an InvalidArgumentError) where it is none."""
+        """The message that `data` is. Raises BrokenMessageError (an InvalidArgumentError) if `data` is no message."""
         message = cls()
         message._merge(memoryview(data), 0)
         return message
@@ -241,7 +241,7 @@ class Message:
         return self.MergeFromString(data)
 
     def MergeFromString(self, data: bytes) -> int:
-        """Adds the fields of `data`. Raises BrokenMessageError, which names the field, where it is no message."""
+        """Adds the fields of `data`. Raises BrokenMessageError, which names the field, if `data` is no message."""
         self._merge(memoryview(data), 0)
         return len(data)
 

@@ -138,7 +138,7 @@ class _Reader:
                 self.fail(f"{self.token!r} where a value belongs" if self.kind else "its end too early")
             kind = self.kind
             self.take()
-            while kind == "text" == self.kind:  # texts beside each other are one
+            while kind == "text" == self.kind:  # texts beside each other are a single text
                 self.take()
 
     def _pass_several(self, begin: str, end: str) -> bool:

@@ -77,7 +77,7 @@ def checked(field: Field, value: Any) -> Any:
 
 
 def checked_array(field: Field, values: Any) -> list[Any] | None:
-    """The values of a vector of numpy, checked at once; None where they have to be looked at one by one."""
+    """The values of a vector of numpy, checked at once; None if each value has to be looked at by itself."""
     if not isinstance(values, np.ndarray) or values.ndim != 1 or field.is_message:
         return None
     if field.kind in ("float", "double") and values.dtype.kind in "fiu":

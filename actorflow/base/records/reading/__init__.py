@@ -2,5 +2,5 @@
 
 fair_lock.py   `FairLock`: turns, for which readers wait on event loops of whatever threads
 opening.py     files, and how a process may touch them: below the roots that it was given, and on threads
-reader.py      `ReaderState`: takes the names of files one after another, and gives their records
+reader.py      `ReaderState`: takes the names of files in turn, and gives their records
 """

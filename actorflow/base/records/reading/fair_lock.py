@@ -8,7 +8,7 @@ from collections import deque
 
 
 class FairLock:
-    """`async with turns:` lets one in at a time. One that is cancelled as it waits leaves the line."""
+    """`async with turns:` lets one waiter in at a time. A waiter that is cancelled leaves the line."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

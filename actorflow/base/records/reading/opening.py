@@ -1,7 +1,7 @@
 """Files, and how a process may touch them: below the roots that it was given, and on threads.
 
-With roots, a path is resolved once and then opened from its root down without following links, so no one can put one into the
-way meanwhile. Without, all files are open.
+With roots, a path is resolved once and then opened from its root down without following links, so no other process can put a
+link into the way meanwhile. Without, all files are open.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def os_errors(path: str, doing: str, kinds: Mapping[int, type[OpError]] = KINDS)
 
 @contextmanager
 def opened(path: str, roots: FileRoots, flags: int = os.O_RDONLY) -> Iterator[int]:
-    """A descriptor of the file, which is a regular one.
+    """A descriptor of the file, which is a regular file.
 
     Raises:
         NotFoundError: there is none.

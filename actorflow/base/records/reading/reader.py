@@ -1,4 +1,4 @@
-"""A reader: it takes the names of files from a queue, and gives their records one after another.
+"""A reader: it takes the names of files from a queue, and gives their records in order.
 
 A file is read in chunks, each on a thread that opens it, reads, cuts the chunk into records, checks them, and closes it again.
 Between chunks a reader holds records and a position, no descriptor. All changes of its state happen on the event loop when a
@@ -129,7 +129,7 @@ class ReaderState:
         return f"reads with {self.name!r}, one read at a time: it is at {what}"
 
     async def read(self, count: int, next_file: NextFile, roots: FileRoots) -> tuple[list[bytes], list[bytes]]:
-        """Keys and values of one to `count` records of one file: fewer where it ends or a damaged record follows.
+        """Keys and values of 1 to `count` records of one file: fewer if the file ends or a damaged record follows.
 
         Raises:
             DataLossError: the next record is damaged; the message has its file and offset.
@@ -164,7 +164,7 @@ class ReaderState:
         return self._taken_off(most) if self._ready else []
 
     def leave_damaged(self) -> None:
-        """Goes on with the next file, where the next record of this one is damaged."""
+        """Goes on with the next file, if the next record of this file is damaged."""
         if self._damage is not None and not self._ready:
             self.completed += 1
             self._leave()

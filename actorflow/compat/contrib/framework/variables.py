@@ -32,7 +32,7 @@ def variable(
     Args:
         name, shape, dtype, initializer, regularizer, trainable, partitioner, custom_getter: see `tf.get_variable`.
         collections: names of collections.
-        device: a device, or a function of an operation that gives one.
+        device: a device, or a function of an operation that gives a device.
         caching_device, use_resource, synchronization, aggregation: without effect.
     """
     names = list(collections) if collections is not None else [tf.GraphKeys.GLOBAL_VARIABLES]
@@ -151,12 +151,12 @@ def get_variables_by_suffix(suffix: str, scope: Any = None) -> list[Any]:
 
 
 def get_variables_by_name(given_name: str, scope: Any = None) -> list[Any]:
-    """The variables whose names are this one or end with it behind a slash."""
+    """The variables whose names are this name or end with it behind a slash."""
     return get_variables(scope, f"/{given_name}:|^{given_name}:")
 
 
 def get_unique_variable(var_op_name: str) -> Any:
-    """The variable of a name. Raises ValueError where there is none, or more than one."""
+    """The variable of a name. Raises ValueError for no variable, or several."""
     found = [each for each in get_variables() if each.op.name == var_op_name]
     if len(found) != 1:
         raise ValueError(f"Variable {var_op_name} does not uniquely identify a variable: there are {len(found)}.")
@@ -189,7 +189,7 @@ def filter_variables(
     exclude_patterns: Sequence[str] | None = None,
     reg_search: bool = True,
 ) -> list[Any]:
-    """The variables whose names fit one of some patterns, and none of others.
+    """The variables whose names fit a pattern to include, and no pattern to exclude.
 
     Args:
         var_list: the variables.
@@ -235,7 +235,7 @@ def prepend_name_scope(name: str, import_scope: str | None) -> str:
 
 
 class VariableDeviceChooser:
-    """Devices for variables: those of parameter tasks in turn, or one."""
+    """Devices for variables: those of parameter tasks in turn, or a single device."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """`tf.contrib.layers`: layers as functions that make their variables.
 
-convolution.py    convolutions, transposed ones, and those of separable kernels
+convolution.py    convolutions, transposed convolutions, convolutions of separable kernels
 dense.py          `fully_connected`, and functions of functions of layers
 embeddings.py     embeddings and encodings of ids
 initializers.py   Xavier's initializer and variance scaling

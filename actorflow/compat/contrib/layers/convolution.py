@@ -1,4 +1,4 @@
-"""Convolutions, transposed ones, and those of separable kernels, as functions that make their variables."""
+"""Convolutions, transposed convolutions, and convolutions of separable kernels, as functions that make their variables."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def convolution(
     scope: Any = None,
     conv_dims: int | None = None,
 ) -> Any:
-    """A convolution over one, two or three dimensions (`tf.contrib.layers.convolution`).
+    """A convolution over 1, 2 or 3 dimensions (`tf.contrib.layers.convolution`).
 
     Args:
         inputs: a tensor of shape [batch, spatial..., channels], or of the order of `data_format`.
         num_outputs: the number of filters.
-        kernel_size, stride, rate: a number, or one for each dimension.
+        kernel_size, stride, rate: a number, or a number for each dimension.
         padding: `SAME` or `VALID`.
         data_format: such as `NHWC` or `NCHW`.
         activation_fn: a function, or None.
@@ -231,12 +231,12 @@ def separable_conv2d(
     trainable: bool = True,
     scope: Any = None,
 ) -> Any:
-    """A convolution of each channel by itself, then one of 1×1 across channels; without `num_outputs` the first alone.
+    """A convolution of each channel by itself, then a 1×1 convolution across channels; without `num_outputs` the first alone.
 
     Args:
         inputs: a tensor of rank 4.
         num_outputs: the number of filters, or None.
-        kernel_size, stride, rate: a number, or one for each dimension.
+        kernel_size, stride, rate: a number, or a number for each dimension.
         depth_multiplier: the number of filters for each channel.
         pointwise_initializer: of the second kernel; `weights_initializer` unless given.
         padding, data_format, activation_fn, normalizer_fn, normalizer_params, weights_initializer, weights_regularizer:

@@ -60,7 +60,7 @@ def batch_norm(
         reuse, variables_collections, outputs_collections, trainable, scope: see `tf.layers.batch_normalization`.
         data_format: `NHWC` or `NCHW`.
         zero_debias_moving_mean: whether to correct the mean for its start at zero.
-        fused: without effect: values are those of TensorFlow's fused form where it would take that.
+        fused: without effect: values are those of TensorFlow's fused form if TensorFlow would take that form.
         batch_weights, renorm, renorm_clipping, renorm_decay, adjustment: not offered.
 
     Raises:

@@ -52,7 +52,7 @@ def optimize_loss(
         clip_gradients: the greatest global norm, or a function of pairs of gradients and variables.
         learning_rate_decay_fn: a function of the rate and the step.
         update_ops: what runs before; the collection of updates unless given.
-        variables: those to train; all trainable ones unless given.
+        variables: those to train; all trainable variables unless given.
         name: a scope.
         summaries: some of `OPTIMIZER_SUMMARIES`.
         colocate_gradients_with_ops: see `tf.gradients`.

@@ -19,7 +19,7 @@ def append_tensor_alias(tensor: Any, alias: str) -> Any:
 
 
 def get_tensor_aliases(tensor: Any) -> list[str]:
-    """The further names of a tensor; its own name where it has none."""
+    """The further names of a tensor; its own name for a tensor without further names."""
     return list(_aliases.get(tensor) or [tensor.name.removesuffix(":0")])
 
 
@@ -93,7 +93,7 @@ def normalized(
 
 
 def channels(inputs: Any, axis: int, layer: str) -> int:
-    """The known size of the dimension of channels. Raises ValueError where it is not known."""
+    """The known size of the dimension of channels. Raises ValueError for an unknown size."""
     sizes = inputs.shape.as_list() if inputs.shape.ndims is not None else None
     if sizes is None or sizes[axis] is None:
         raise ValueError(f"The channel dimension of the inputs to `{layer}` should be defined. Found `None`.")

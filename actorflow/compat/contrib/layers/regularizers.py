@@ -22,7 +22,7 @@ def _checked(scale: Any, what: str) -> float:
 
 
 def l1_regularizer(scale: float, scope: str | None = None) -> Regularizer:
-    """`scale` times the sum of absolute weights. Raises ValueError for an integer, a negative scale, or one of 1 or more."""
+    """`scale` times the sum of absolute weights. Raises ValueError for an integer, and for a scale below 0 or from 1 on."""
     if _checked(scale, "l1") == 0.0:
         return lambda _, name=None: None
 
@@ -66,7 +66,7 @@ def l1_l2_regularizer(scale_l1: float = 1.0, scale_l2: float = 1.0, scope: str |
 
 
 def sum_regularizer(regularizer_list: Sequence[Regularizer | None], scope: str | None = None) -> Regularizer | None:
-    """The sum of some penalties; None where there is none."""
+    """The sum of some penalties; None without a penalty."""
     chosen = [each for each in regularizer_list if each is not None]
     if not chosen:
         return None

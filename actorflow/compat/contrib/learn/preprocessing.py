@@ -24,7 +24,7 @@ class CategoricalVocabulary:
     """Words and their ids; 0 is an unknown word.
 
     Args:
-        unknown_token: the word that stands for unknown ones.
+        unknown_token: the word that stands for unknown words.
         support_reverse: whether ids are turned into words too.
     """
 
@@ -39,11 +39,11 @@ class CategoricalVocabulary:
         return len(self._mapping)
 
     def freeze(self, freeze: bool = True) -> None:
-        """From now on new words are unknown ones."""
+        """From now on new words are unknown."""
         self._freeze = freeze
 
     def get(self, category: Any) -> int:
-        """The id of a word; a new one where the vocabulary grows."""
+        """The id of a word; a new id if the vocabulary grows."""
         if category not in self._mapping:
             if self._freeze:
                 return 0

@@ -16,7 +16,7 @@ class ExternalOptimizerInterface:
 
     Args:
         loss: a scalar.
-        var_list: the variables; all trainable ones unless given.
+        var_list: the variables; all trainable variables unless given.
         equalities: tensors that are to be 0.
         inequalities: tensors that are to be 0 or more.
         var_to_bounds: pairs of bounds by variables.

@@ -12,7 +12,7 @@ class DecoupledWeightDecayExtension:
     """For classes of optimizers: `var -= weight_decay * var` before the optimizer moves it.
 
     Args:
-        weight_decay: a number, a tensor, or a function that gives one.
+        weight_decay: a number, a tensor, or a function that gives a number or a tensor.
         kwargs: the arguments of the optimizer.
     """
 

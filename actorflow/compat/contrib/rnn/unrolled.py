@@ -33,8 +33,8 @@ def stack_bidirectional_rnn(
     """Layers of unrolled networks in both directions, each over both outputs of the layer below.
 
     Args:
-        cells_fw, cells_bw: lists of cells, one for each layer.
-        inputs: a list of tensors [batch, size], one for each step.
+        cells_fw, cells_bw: lists of cells, a cell for each layer.
+        inputs: a list of tensors [batch, size], a tensor for each step.
         initial_states_fw, initial_states_bw: lists of states; zeros unless given.
         dtype, sequence_length, scope: see `tf.nn.static_bidirectional_rnn`.
 

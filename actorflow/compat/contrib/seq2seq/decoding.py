@@ -39,7 +39,7 @@ class Decoder:
 
     @property
     def tracks_own_finished(self) -> bool:
-        """Whether the decoder itself keeps which examples are finished, such as one that reorders them."""
+        """Whether the decoder itself keeps which examples are finished, as a decoder that reorders them does."""
         return False
 
 

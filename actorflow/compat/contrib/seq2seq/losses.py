@@ -8,7 +8,7 @@ import actorflow.compat.v1 as tf
 
 
 def hardmax(logits: Any, name: str | None = None) -> Any:
-    """One at the greatest of each row, zeros elsewhere."""
+    """1 at the greatest of each row, 0 elsewhere."""
     with tf.name_scope(name, "Hardmax", [logits]):
         logits = tf.convert_to_tensor(logits)
         return tf.one_hot(tf.argmax(logits, -1), logits.shape.as_list()[-1], dtype=logits.dtype)

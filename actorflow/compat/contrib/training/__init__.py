@@ -1,6 +1,6 @@
 """`tf.contrib.training`: settings of models, operations that train, and loops of evaluation.
 
-evaluation.py  evaluations of checkpoints, once or as new ones come
+evaluation.py  evaluations of checkpoints, once or as new checkpoints come
 hparams.py     `HParams`: settings of a model with their types
 training.py    operations that train, with clipped gradients
 """

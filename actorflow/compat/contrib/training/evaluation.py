@@ -1,4 +1,4 @@
-"""Evaluations of checkpoints, once or as new ones come."""
+"""Evaluations of checkpoints, once or as new checkpoints come."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def get_or_create_eval_step() -> Any:
 def wait_for_new_checkpoint(
     checkpoint_dir: str, last_checkpoint: str | None = None, seconds_to_sleep: float = 1, timeout: float | None = None
 ) -> str | None:
-    """The path of the next checkpoint of a folder; None after `timeout` seconds without one."""
+    """The path of the next checkpoint of a folder; None if none comes within `timeout` seconds."""
     until = None if timeout is None else time.time() + timeout
     while True:
         path: str | None = tf.train.latest_checkpoint(checkpoint_dir)
@@ -48,7 +48,7 @@ def checkpoints_iterator(
     timeout: float | None = None,
     timeout_fn: Callable[[], bool] | None = None,
 ) -> Iterator[str]:
-    """The paths of checkpoints as they come, until `timeout` seconds pass without one and `timeout_fn` says stop."""
+    """The paths of checkpoints as they come, until `timeout` seconds pass without any and `timeout_fn` says stop."""
     path = None
     while True:
         new = wait_for_new_checkpoint(checkpoint_dir, path, timeout=timeout)
@@ -144,7 +144,7 @@ def evaluate_once(
         master, scaffold, config: see `tf.train.ChiefSessionCreator`.
         eval_ops, feed_dict: what runs in each step, and its feeds.
         final_ops, final_ops_feed_dict: what runs at the end, and its feeds.
-        hooks: hooks, one of which says stop.
+        hooks: hooks, among them a hook that says stop.
     """
     step = get_or_create_eval_step()
     update = step.assign_add(1)

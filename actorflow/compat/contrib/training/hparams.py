@@ -173,7 +173,7 @@ class HParams:
         return {name: getattr(self, name) for name in sorted(self._hparam_types)}
 
     def get(self, key: str, default: Any = None) -> Any:
-        """A setting, or a default of its type where there is none. Raises ValueError for a default of another type."""
+        """A setting, or `default` for an unknown key. Raises ValueError for a default of another type."""
         if key not in self._hparam_types:
             return default
         if default is not None:

@@ -41,7 +41,7 @@ def clip_gradient_norms_fn(max_norm: float) -> Callable[[Any], list[tuple[Any, A
 
 
 def multiply_gradients(grads_and_vars: Any, gradient_multipliers: Any) -> list[tuple[Any, Any]]:
-    """The gradients, some of them multiplied: by variables or their names. Raises ValueError where there is nothing to do."""
+    """The gradients, some of them multiplied: by variables or their names. Raises ValueError if there is nothing to do."""
     if not isinstance(grads_and_vars, list) or not grads_and_vars:
         raise ValueError("`grads_and_vars` must be a list of pairs.")
     if not isinstance(gradient_multipliers, dict) or not gradient_multipliers:
@@ -80,7 +80,7 @@ def create_train_op(
         optimizer: an optimizer.
         global_step: the variable to count; that of the graph unless given, None for none.
         update_ops: what runs before the gradients; the collection of updates unless given.
-        variables_to_train: all trainable ones unless given.
+        variables_to_train: all trainable variables unless given.
         transform_grads_fn: a function of pairs of gradients and variables.
         summarize_gradients: whether to add summaries.
         gate_gradients, aggregation_method, colocate_gradients_with_ops: see `compute_gradients`.

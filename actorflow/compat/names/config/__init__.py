@@ -28,7 +28,7 @@ def set_soft_device_placement(enabled: bool) -> None:
 
 
 def experimental_run_functions_eagerly(run_eagerly: bool) -> None:
-    """Raises NotImplementedError where it is to run functions eagerly: a function is traced."""
+    """Raises NotImplementedError if functions are to run eagerly: a function is traced."""
     if run_eagerly:
         raise NotImplementedError("Functions are traced: call the Python function itself to run it eagerly.")
 

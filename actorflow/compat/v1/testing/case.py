@@ -122,10 +122,10 @@ class TestCase(Comparisons):
         use_gpu: bool = False,
         force_gpu: bool = False,
     ) -> Iterator[Any]:
-        """As `session`, but all blocks of a test share one, which ends with the test.
+        """As `session`, but all blocks of a test share a session, which ends with the test.
 
         Args:
-            graph, config, use_gpu, force_gpu: as those of `session`; later blocks name the same ones.
+            graph, config, use_gpu, force_gpu: as those of `session`; later blocks name the same values.
         """
         if executing_eagerly() and graph is None:
             yield None
@@ -146,13 +146,13 @@ class TestCase(Comparisons):
         use_gpu: bool = False,
         force_gpu: bool = False,
     ) -> AbstractContextManager[Any]:
-        """`cached_session` without a graph, `session` with one.
+        """`cached_session` without a graph, `session` with a graph.
 
         Args:
             graph, config, use_gpu, force_gpu: as those of `session`.
         """
         if self.id().endswith(".test_session"):
-            self.skipTest("Not a test.")  # the name makes it one to those who look for tests
+            self.skipTest("Not a test.")  # the name makes it a test to those who look for tests
         opener = self.cached_session if graph is None else self.session
         return opener(graph, config, use_gpu, force_gpu)
 
@@ -180,7 +180,7 @@ class TestCase(Comparisons):
         return thread
 
     def evaluate(self, tensors: Any) -> Any:
-        """The values of tensors, in any structure, in the default session or the cached one.
+        """The values of tensors, in any structure, in the default session or the cached session.
 
         Example:
             >>> import actorflow.compat.v1 as tf

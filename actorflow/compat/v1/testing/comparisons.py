@@ -279,7 +279,7 @@ class Comparisons(unittest.TestCase):
         """Fails unless two messages are equal.
 
         Args:
-            expected_message_maybe_ascii: a message, or one in the text format.
+            expected_message_maybe_ascii: a message, or a message in the text format.
             message: the other message.
             msg: is added to the message.
         """

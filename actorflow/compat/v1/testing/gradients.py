@@ -38,7 +38,7 @@ def compute_gradient(
         [2. 4.]
 
     Args:
-        x: a tensor that can be fed, or a list of them. A complex number counts as two real ones.
+        x: a tensor that can be fed, or a list of them. A complex number counts as two real numbers.
         x_shape: its shape, or theirs.
         y: a tensor of real or complex numbers.
         y_shape: its shape.

@@ -101,7 +101,8 @@ def shared_loop() -> _Loop:
 
 
 class Plans:
-    """The sessions of one graph: one for callers that block, and one for each event loop on which it is awaited."""
+    """The sessions of one graph: a session for callers that block, and a session for each event loop on which the graph is
+    awaited."""
 
     def __init__(self, graph: FuncGraph, target: str | None) -> None:
         self._graph = graph
@@ -175,7 +176,7 @@ class ConcreteFunction:
         self._simple = result is self.outputs[0] if len(self.outputs) == 1 else False
 
     def __call__(self, *args: Any) -> Any:
-        """Runs with these tensors, one for each of the traced ones.
+        """Runs with a tensor for each of the traced tensors.
 
         Raises:
             TypeError: there are more or fewer.
@@ -269,7 +270,7 @@ class Derivative:
         self._backward = Plan(function._plans, [*function.inputs, *self.kept, *self._dys], present)
 
     def of_inputs(self, inputs: Sequence[EagerTensor], kept: Sequence[Any], dys: Sequence[Any]) -> list[Any]:
-        """The gradients of the inputs and variables, None where there is none."""
+        """The gradients of the inputs and variables. None stands for a missing gradient."""
         outputs = self._function.outputs
         seeds = [convert_to_tensor(dy) for y, dy in zip(outputs, dys) if differentiable(y)]
         if tapes.recording():

@@ -63,7 +63,7 @@ class FuncGraph(Graph):
         self.handles: dict[int, tuple[Any, Tensor]] = {}
         """Variables of the program, by identity, each with its handle here. They live as long as the graph."""
         self.devices_of: dict[int, Any] = {}
-        """The devices that were asked for when each of them was first used, where it is to live on a task of a cluster."""
+        """The devices that were asked for at the first use of each variable that is to live on a task of a cluster."""
         self.made: list[Any] = []
         self.uses_randomness = False
         self.has_flows = False
@@ -89,7 +89,7 @@ class FuncGraph(Graph):
     # The tensors that come in
 
     def capture(self, tensor: EagerTensor) -> Tensor:
-        """The node that stands for a value of the program: a constant where it can have no gradient, else an input."""
+        """The node that stands for a value of the program: a constant if the value can have no gradient, else an input."""
         entry = self.captures.get(id(tensor))
         if entry is not None:
             return entry[1]
@@ -176,7 +176,7 @@ class FuncGraph(Graph):
         name: str | None = None,
         where: Where | None = None,
     ) -> Operation:
-        """Adds a node, in the order of the program where it has an effect.
+        """Adds a node, in the order of the program if the node has an effect.
 
         Args:
             op_type, inputs, attrs, name, where: see `Graph.create_op`.

@@ -250,13 +250,13 @@ def function(
     experimental_autograph_options: Any = None,
     experimental_compile: bool | None = None,
 ) -> Any:
-    """Makes a function of Python one that runs as a compiled plan (`tf.function`).
+    """Lets a function of Python run as a compiled plan (`tf.function`).
 
-    The function is traced for each combination of types, shapes and other arguments with which it is called: it is called once
-    with nodes of a graph in the place of tensors, and its effects in Python happen then only. Variables of the program and
-    values that it uses may change between calls. Nodes with effects run in the order of the program, also if nothing takes their
-    results. It may make variables in its first call only. Tapes see a call as one operation. In a graph, or in another function
-    that is traced, it adds its nodes there.
+    The function is traced for each combination of types, shapes and other arguments of calls. A trace calls the function once
+    with nodes of a graph in the place of tensors. Effects in Python happen only then. Variables of the program and values that
+    it uses may change between calls. Nodes with effects run in the order of the program, also if nothing takes their results.
+    It may make variables in its first call only. Tapes see a call as one operation. In a graph, or in another function that is
+    traced, it adds its nodes there.
 
     Example:
         >>> @af.function

@@ -25,7 +25,7 @@ _moves: dict[int, tuple[Future[None], asyncio.AbstractEventLoop]] = {}
 
 
 class ElsewhereError(FailedPreconditionError):
-    """A variable lives on another device than the one for which a function was traced. Nothing has run: trace it again."""
+    """A variable lives on another device than the function was traced for. Nothing has run: trace it again."""
 
 
 class Place:
@@ -105,7 +105,7 @@ class Home:
 async def _alone(variable: Any) -> AsyncIterator[None]:
     """A block in which this task alone takes a variable along, of those on all event loops."""
     ended: Future[None] = Future()
-    ended.set_running_or_notify_cancel()  # one who waits for it and is cancelled does not cancel it
+    ended.set_running_or_notify_cancel()  # a cancelled caller that waits for it does not cancel it
     while True:
         with _lock:
             pending, _ = _moves.setdefault(id(variable), (ended, asyncio.get_running_loop()))

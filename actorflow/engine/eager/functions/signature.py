@@ -119,8 +119,8 @@ class Signature:
         """The arguments of a call.
 
         Raises:
-            TypeError: the function has no such arguments, or one has another type than its `TensorSpec`.
-            ValueError: one has another shape, or there are more or fewer than `input_signature` has.
+            TypeError: the function has no such arguments, or an argument has another type than its `TensorSpec`.
+            ValueError: an argument has another shape, or there are more or fewer arguments than `input_signature` has.
         """
         if kwargs or not self._plain or len(args) != self._count:
             args = self._bound(args, kwargs)
@@ -147,7 +147,7 @@ class Signature:
         return tuple(bound.arguments.values())
 
     def spread(self, arguments: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Arguments, one for each parameter, as the function of Python is called with them."""
+        """The argument of each parameter, as the function of Python is called with it."""
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
         for value, parameter in zip(arguments, self._signature.parameters.values()):
@@ -250,7 +250,7 @@ def _eager(value: Any, dtype: DType | None) -> EagerTensor:
 
 
 def in_order(arg: dict[Any, Any]) -> list[Any]:
-    """The keys of a dict in the order in which its parts are taken: sorted, where they can be."""
+    """The keys of a dict in the order in which its parts are taken: sorted if possible."""
     try:
         return sorted(arg)
     except TypeError:

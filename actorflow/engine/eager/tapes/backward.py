@@ -34,7 +34,7 @@ def backward(
     Args:
         operations: what a tape took in, in the order in which it ran.
         targets: what was computed.
-        given: their gradients, with None for ones; ones unless given.
+        given: their gradients; None, for a target or for all of them, stands for a gradient of 1.
         sources: what is asked for: tensors, and handles of variables.
 
     Raises:

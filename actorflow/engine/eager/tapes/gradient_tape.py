@@ -219,8 +219,8 @@ class GradientTape:
         Args:
             target: a tensor, or a nested structure of them.
             sources: watched tensors and variables, in any structure.
-            output_gradients: weights of the targets, of their shapes; ones unless given.
-            unconnected_gradients: one of `UnconnectedGradients`.
+            output_gradients: weights of the targets, of their shapes; 1 unless given.
+            unconnected_gradients: a member of `UnconnectedGradients`.
 
         Returns:
             A gradient for each source, in their structure: a tensor, `IndexedSlices` where only rows were gathered, or None.
@@ -266,7 +266,7 @@ class GradientTape:
         Args:
             target: a tensor whose shape is known.
             sources: watched tensors and variables, in any structure.
-            unconnected_gradients: one of `UnconnectedGradients`.
+            unconnected_gradients: a member of `UnconnectedGradients`.
             parallel_iterations, experimental_use_pfor: accepted for compatibility, without effect.
 
         Returns:
@@ -319,7 +319,7 @@ class GradientTape:
         Args:
             target: a tensor of shape [batch, ...].
             source: a watched tensor of shape [batch, ...].
-            unconnected_gradients: one of `UnconnectedGradients`.
+            unconnected_gradients: a member of `UnconnectedGradients`.
             parallel_iterations, experimental_use_pfor: accepted for compatibility, without effect.
 
         Returns:

@@ -20,7 +20,7 @@ recording = _tapes.get
 class Tape:
     """Which tensors are watched, by their identity, and what was computed from them.
 
-    A tensor that is computed from a watched one is watched too. All of them are kept as long as the tape, so that no other
+    A tensor that is computed from a watched tensor is watched too. All of them are kept as long as the tape, so that no other
     tensor takes their identity.
     """
 
@@ -63,7 +63,7 @@ def record(operation: EagerOperation) -> None:
 
 
 def watch_read(tape: Tape, handle: Tensor) -> None:
-    """Shows a tape that a variable is read, by its handle: it watches trainable ones."""
+    """Shows a tape that a variable is read, by its handle: it watches trainable variables."""
     from actorflow.engine.eager.variable import variable_of
 
     variable = variable_of(handle)

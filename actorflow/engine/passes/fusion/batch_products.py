@@ -1,8 +1,10 @@
-"""Products that many nodes make piece by piece, as one: what a cell that is unrolled, or the steps of a sequence, leave behind.
+"""Products that many nodes make piece by piece become one product: an unrolled cell or the steps of a sequence leave such
+pieces.
 
-The gradient of weights that several nodes share is a sum of products, one for each of them: a₁ᵀ b₁ + a₂ᵀ b₂ + … It is the product
-of all rows, one below the other, which a library computes at a higher speed, and in which no partial sum goes through memory.
-If the gradient of a concatenation is a product, and only one part of it is needed, the other columns are not computed.
+The gradient of weights that several nodes share is the sum a₁ᵀ b₁ + a₂ᵀ b₂ + …, with a product for each node. The sum is the
+product of all rows, stacked below each other. A library computes this product at a higher speed, and no partial sum goes
+through memory. If the gradient of a concatenation is a product, and only one part of it is needed, the other columns are not
+computed.
 """
 
 from __future__ import annotations
@@ -68,7 +70,7 @@ class _Batcher:
     # ---- sums of products
 
     def _summed(self, node: Node) -> Node:
-        """The sum of several products as one."""
+        """The sum of several products as one product."""
         pieces = [self._only_used(e) for e in node.inputs]
         members = [p for p in pieces if p is not None and self._is_of_rows(p, node)]
         rows = sum(self._shape(m.inputs[0])[0] for m in members)
@@ -84,7 +86,7 @@ class _Batcher:
         return replace(node, op="MatMul", inputs=inputs, controls=controls, attrs=members[0].attrs)
 
     def _is_of_rows(self, product: Node, total: Node) -> bool:
-        """Whether it is a product of a turned matrix with another one, of a few rows, as large as the sum."""
+        """Whether a node is a product of a turned matrix with another matrix, of a few rows, as large as the sum."""
         if product.op != "MatMul" or not product.attrs["transpose_a"] or product.attrs["transpose_b"]:
             return False
         if product.device != total.device or product.shapes != total.shapes or not is_static(total.shapes[0]):
@@ -102,7 +104,7 @@ class _Batcher:
         return node if self._uses[tensor_id.node] == 1 and tensor_id not in self._graph.feeds else None
 
     def _below_each_other(self, node: Node, tensors: Sequence[TensorId], axis: TensorId, rows: int) -> TensorId:
-        """The rows of all these matrices as one."""
+        """The rows of all these matrices as one matrix."""
         rows_node = Node(
             name=self._free(f"{node.name}/rows"),
             op="ConcatV2",

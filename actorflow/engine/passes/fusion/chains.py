@@ -155,7 +155,7 @@ def _not_repeated(search: Search, tensor_id: TensorId) -> TensorId | None:
 def _replace(
     graph: Subgraph, nodes: dict[str, Node], uses: Uses, last: Node, chain: Chain, patterns: Sequence[Call]
 ) -> None:
-    """Puts the one node in the place of a chain that ends with `last`, if there is one."""
+    """Puts the single node in the place of a chain that ends with `last`, if the graph has such a chain."""
     for occurrence in Search(graph, nodes).occurrences(chain, patterns, last):
         gone = [node for node in occurrence.nodes if node.name != last.name]
         within = Counter(e.node for node in occurrence.nodes for e in node.inputs)

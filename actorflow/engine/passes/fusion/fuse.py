@@ -1,5 +1,5 @@
-"""`fuse`: two nodes become one, or a few that are cheaper, by the rules of a table (`rules.py`). (Paper section 5.4: optimised
-libraries for the kernels.)
+"""`fuse`: two nodes become one node, or a few cheaper nodes, by the rules of a table (`rules.py`). (Paper section 5.4:
+optimised libraries for the kernels.)
 
 The fused node has the name of the last of those that it stands for, so its users stay as they are.
 """
@@ -24,7 +24,7 @@ for _rule in RULES:
 
 
 def fuse(graph: Subgraph) -> Subgraph:
-    """Replaces nodes by the first rule of `RULES` that fits, as long as one does.
+    """Replaces nodes by the first rule of `RULES` that fits, as long as a rule fits.
 
     A value in between may have no other user: it is not fetched, fed or waited for, and its node no target. All are on one
     device.

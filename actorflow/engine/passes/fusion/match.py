@@ -39,12 +39,12 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A pattern and its replacement: `first`, one of `firsts`, feeds an input of `last`, one of `lasts`.
+    """A pattern and its replacement: `first`, which is in `firsts`, feeds an input of `last`, which is in `lasts`.
 
     positions: the inputs of `last` at which `first` is looked for, in this order.
     fits: whether shapes and attributes allow it.
-    made: the nodes that stand for the two. One has the name of `last`; where none has that of `first`, it goes.
-    keeps: whether one has the name of `first` and its other outputs, which may have users.
+    made: the nodes that stand for the two. A made node has the name of `last`; if none has the name of `first`, `first` goes.
+    keeps: whether a made node has the name of `first` and its other outputs, which may have users.
     """
 
     name: str

@@ -64,7 +64,7 @@ def _names(last: Node) -> tuple[str, str]:
 
 
 def _constant(match: Match, tensor_id: TensorId) -> Any:
-    """The value of a tensor, or None where it is not the same in each run, or waits for something."""
+    """The value of a tensor, or None if the value differs between runs, or waits for something."""
     node = match.nodes.get(tensor_id.node)
     return None if node is None or not is_free(node) or tensor_id in match.graph.feeds else node.attrs["value"]
 

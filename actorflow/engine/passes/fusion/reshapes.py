@@ -1,9 +1,9 @@
-"""Reshapes move behind the elementwise ops that follow them, and two in a row become one.
+"""Reshapes move behind the elementwise ops that follow them, and two in a row become one reshape.
 
-A layer over sequences is a product of matrices between two reshapes, and its bias, its activation and what it is added to come
-behind the second one. Behind the reshape they can't become part of the product (`fuse`); before it they can. The reshape into
-matrices for the next product then meets this one, and neither is left. Nodes that put a dimension of 1 in or take it out, as
-around convolutions of sequences, are reshapes as well.
+A layer over sequences is a product of matrices between two reshapes. Its bias, its activation and what it is added to come
+behind the second reshape. Behind the reshape they can't become part of the product (`fuse`); before it they can. The reshape
+into matrices for the next product then meets the moved reshape, and neither is left. Nodes that put a dimension of 1 in or
+take it out, as around convolutions of sequences, are reshapes as well.
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ class _Sinking:
         return node.inputs[0] if before and after and before[-1] == after[-1] else None
 
     def _operands(self, node: Node) -> tuple[TensorId, ...] | None:
-        """The operands of an elementwise op in the shape before a reshape, where one is a reshape, and the others are as large as
-        the result, or numbers, or vectors along the last dimension."""
+        """The operands of an elementwise op in the shape before a reshape, if an operand is a reshape, and the others are as
+        large as the result, or numbers, or vectors along the last dimension."""
         shape = node.shapes[0]
         inner = [self._inner(e) for e in node.inputs]
         befores = {self._type(e) for e in inner if e is not None}
@@ -195,7 +195,7 @@ class _Sinking:
         return inner, replace(node, op="Reshape", inputs=operands, attrs=reshape.attrs)
 
     def _joined(self, node: Node) -> Node:
-        """A reshape of a reshape as one, where the sizes are constant."""
+        """A reshape of a reshape as a single reshape, if the sizes are constant."""
         source = self._reshape(node.inputs[0])
         sizes = self._constant(node.inputs[1])
         if source is None or sizes is None or not is_static(node.shapes[0]) or (sizes == 0).any():

@@ -44,8 +44,9 @@ def _adds_alike(match: Match) -> bool:
 
 
 def _is_of_pool(match: Match) -> bool:
-    """Whether a MaxPoolGrad is that of a pool of what the ReLU gave. A window's maximum is positive where the element is that
-    has its gradient, so the gradients may be masked before they are spread over the images, where they are fewer."""
+    """Whether a MaxPoolGrad is that of a pool of what the ReLU gave. The element that has a window's gradient is positive
+    exactly if the window's maximum is. So the gradients may be masked while they are few, before they are spread over the
+    images."""
     gradient, images = match.first, match.last.inputs[1]
     pool = match.nodes.get(gradient.inputs[1].node)
     if pool is None or pool.op != "MaxPool" or gradient.inputs[0] != images or pool.inputs[0] != images:
@@ -54,8 +55,8 @@ def _is_of_pool(match: Match) -> bool:
 
 
 def _pads_images(match: Match) -> tuple[Any, Any] | None:
-    """The pads before and behind each dimension, and what fills them, of images with channels last; None where they are not
-    known, or lie around batches or channels."""
+    """The pads before and behind each dimension, and what fills them, of images with channels last; None if the pads are
+    not known, or lie around batches or channels."""
     pads, *fill = (match.nodes.get(e.node) for e in match.first.inputs[1:])
     if any(node is None or not is_free(node) for node in (pads, *fill)) or pads is None:
         return None
@@ -153,7 +154,7 @@ def _masked_first(match: Match) -> tuple[Node, ...]:
 
 
 def _is_normalized(match: Match) -> bool:
-    """Whether the activation is behind the first output, the normalized one, on a device that has a kernel for both."""
+    """Whether the activation is behind the first output, the normalized tensor, on a device that has a kernel for both."""
     return match.last.inputs[0].port == 0 and DeviceSpec.parse(match.last.device or "").kind in (None, "CPU")
 
 

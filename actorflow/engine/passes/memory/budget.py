@@ -24,7 +24,7 @@ class Memory:
     """The memory of a device, as far as passes know of it.
 
     threshold: bytes from which on it counts a tensor.
-    budget: bytes that all its tensors may take; None where there is no limit.
+    budget: bytes that all its tensors may take; None without a limit.
     live: bytes that they take now.
     feeds: whether what is fed is brought into it.
     lower: whether its peak is to fall wherever it can, rather than where the budget is short only.
@@ -62,8 +62,8 @@ def fit(
     """The part of a device with small nodes merged, in less memory as far as that is called for.
 
     The cheap means come first: another order; on a device with memory of its own, tensors that wait in the host's; at last
-    tensors that are made again. If the memory is short, nodes that make or take large tensors are not merged with others: a
-    tensor inside a region can't be swapped or made again, nor can its node change places with nodes outside.
+    tensors that are made again. If the memory is short, nodes that make or take large tensors are not merged with others.
+    A tensor inside a region can't be swapped or made again, nor can its node change places with nodes outside.
 
     Args:
         merge: merges those nodes of a part that a function accepts.

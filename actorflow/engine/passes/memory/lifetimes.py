@@ -1,8 +1,8 @@
 """How long tensors live: what a part of a graph takes of its device's memory, for any order in which its nodes may run.
 
-A tensor takes memory from the beginning of the node that makes it to the end of the last one that takes it, through views too.
+A tensor takes memory from the beginning of the node that makes it to the end of the last node that takes it, through views too.
 Only what the device counts is counted here: tensors of the allocator's threshold and more, and none of the constants and
-variables, which are there before and after. Sizes are static ones, with a guess for what only the run knows.
+variables, which are there before and after. Sizes are static, with a guess for what only the run knows.
 
 The order in which the runtime would run the nodes is known as well (`fifo`): its ready queue gives them out as they come, and
 who becomes ready is decided by the graph. Kernels on threads and what comes from elsewhere disturb it; nothing else does.

@@ -1,12 +1,12 @@
 """The order in which a device's nodes run, chosen so that less memory is in use at once (paper section 4.1).
 
 The ready queue gives nodes out as they come, so what could run early does, and its results wait for their users. This pass tries
-other orders on the estimated lifetimes of tensors: of the ready nodes, the one that frees most beyond what it makes; or the
-youngest, so that what was begun is finished first (gradients are applied as soon as they are made); and each of these with the
-nodes that make more than they free as late as they can be. The best one is laid down by control edges between the nodes that
-make or take large tensors. All others, and those that wait for different things, stay free.
+other orders on the estimated lifetimes of tensors. The next node is the ready node that frees most beyond what it makes; or
+the youngest, so that what was begun is finished first (gradients are applied as soon as they are made). Both orders are also
+tried with the nodes that make more than they free as late as possible. The best order is laid down by control edges between
+the nodes that make or take large tensors. All others, and those that wait for different things, stay free.
 
-An order is only laid down where it takes less than the runtime's own, and that is looked at again with the edges in place.
+An order is only laid down if it takes less than the runtime's own order. This is checked again with the edges in place.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from actorflow.graph.node import Node, TensorId
 
 Preference: TypeAlias = Literal["frees", "young"]
 _MOST_CLASSES = 16
-"""The most kinds of nodes (by what they wait for) that are searched for one that a node may be put behind."""
+"""The most kinds of nodes (by what they wait for) that are searched for a place to put a node behind."""
 
 
 def order_memory(
@@ -38,7 +38,7 @@ def order_memory(
     Args:
         threshold: bytes from which on the device counts a tensor.
         feeds: whether what is fed takes memory of the device.
-        partial: feeds that come while the step runs; nothing waits for one that it needs not.
+        partial: feeds that come while the step runs; nothing waits for a feed that it does not need.
     """
     lifetimes = Lifetimes(graph, threshold, feeds)
     if any(lifetimes.extra):
@@ -59,7 +59,7 @@ def order_memory(
 
 
 def order_members(region: Node, graph: Subgraph, threshold: int) -> Node:
-    """The region with its members in an order that takes less memory, if there is one. It costs nothing."""
+    """The region with its members in an order that takes less memory, if such an order is found. It costs nothing."""
     lifetimes = inside(region, graph, threshold)
     plain = list(range(len(lifetimes.nodes)))
     best = best_order(lifetimes, plain)
@@ -72,7 +72,7 @@ def order_members(region: Node, graph: Subgraph, threshold: int) -> Node:
 
 
 def best_order(lifetimes: Lifetimes, plain: list[int]) -> list[int]:
-    """Of the orders that are tried the one with the lowest peak; `plain`, the runtime's own, if none is better."""
+    """The order with the lowest peak of those that are tried; `plain`, the runtime's own, if none is better."""
     tried: tuple[Preference, ...] = ("frees", "young")
     orders = [plain, *(greedy(lifetimes, preference) for preference in tried)]
     return min([*orders, *(delayed(lifetimes, order) for order in orders)], key=lifetimes.peak)
@@ -92,8 +92,8 @@ def delayed(lifetimes: Lifetimes, order: Sequence[int]) -> list[int]:
 
 
 def greedy(lifetimes: Lifetimes, preference: Preference) -> list[int]:
-    """An order made one node at a time. A node that takes no memory, or may wait for something else, goes first. Of the
-    others those that free at least what they make; then the one that adds least, or the one that became ready last."""
+    """An order made one node at a time. A node that takes no memory, or may wait for something else, goes first. Nodes
+    that free at least what they make come next; then the node that adds least, or that became ready last."""
     counts, users = lifetimes.waiting()
     left = lifetimes.users.copy()
     readied = [0] * len(counts)
@@ -129,7 +129,7 @@ def greedy(lifetimes: Lifetimes, preference: Preference) -> list[int]:
         turn += 1
         for piece in lifetimes.takes[at]:
             left[piece] -= 1
-            if left[piece] == 1:  # whoever takes it last frees it: that one is worth more now
+            if left[piece] == 1:  # the last node that takes it frees it: that node is worth more now
                 for user in takers[piece]:
                     if not done[user] and not counts[user]:
                         push(user)
@@ -144,8 +144,8 @@ def greedy(lifetimes: Lifetimes, preference: Preference) -> list[int]:
 class Line:
     """The nodes whose order can be laid down, by control edges from each to the next.
 
-    These are nodes outside of loops that touch counted memory. A node is only put behind one that can neither hold it up nor
-    kill it: both wait for the same things, or the first one for fewer, none of which gives dead tokens.
+    These are nodes outside of loops that touch counted memory. A node is only put behind a node that can neither hold it up nor
+    kill it: both wait for the same things, or the first node for fewer, none of which gives dead tokens.
     """
 
     def __init__(self, lifetimes: Lifetimes, order: Sequence[int], partial: frozenset[TensorId]) -> None:
@@ -169,7 +169,7 @@ class Line:
         return before == after or not (before & self._deadly or before & ~after)
 
     def edges(self) -> dict[str, str]:
-        """For each node, by name, the one that it is put behind."""
+        """For each node, by name, the node that it is put behind."""
         nodes, graph = self.known.nodes, self.known.graph
         edges: dict[str, str] = {}
         last: dict[Waits, tuple[int, int]] = {}

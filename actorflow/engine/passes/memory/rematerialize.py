@@ -2,14 +2,14 @@
 
 A forward pass makes what only the backward pass uses again, much later. If the expected peak of a device is above its
 limit, this pass lets such tensors go behind their near uses, and puts copies of the nodes that make them before the far
-ones:
+uses:
 
     h0 ──► a ──► h1 ──► b ──► h2 ──► its near uses
     h0 ──► a' ─► h1' ─► b' ─► h2' ─► its far uses
 
 A copy takes what is in memory anyway at its place, and else another copy. So of a chain some tensors have to stay, from which
 the others are made: about the square root of its length. How much may be dropped in a row is tried out, on the expected
-lifetimes; the cheapest that fits is taken, or the one with the lowest peak.
+lifetimes; the cheapest choice that fits is taken, or else the lowest peak.
 
 Only nodes without state are copied, whose results depend on their inputs alone: the bits are those of a step that keeps all.
 """
@@ -52,7 +52,8 @@ def rematerialize(
     partial: frozenset[TensorId] = frozenset(),
 ) -> Subgraph:
     """The graph in an order, and with copies of nodes, that bring the expected peak down to `room` bytes, or as near as they
-    can; as it is where that is below already, or nothing helps. `threshold`, `feeds` and `partial` are as in `order_memory`."""
+    can. The graph stays as it is if the peak is below already, or nothing helps. `threshold`, `feeds` and `partial` are as
+    in `order_memory`."""
     for _ in range(_ROUNDS):
         lifetimes = Lifetimes(graph, threshold, feeds)
         plain = lifetimes.fifo()
@@ -114,7 +115,7 @@ class _Search:
         self._writes = self._first_writes()
 
     def run(self) -> _Choice | None:
-        """The cheapest choice that fits; else the one with the lowest peak; None where nothing can be dropped."""
+        """The cheapest choice that fits; else the choice with the lowest peak; None if nothing can be dropped."""
         live = self.known.profile(self._order)
         crowded = [place for place, nbytes in enumerate(live) if nbytes > self._room]
         gaps = self._gaps(crowded)
@@ -240,7 +241,7 @@ class _Search:
         return self._places[piece][-1] if piece in self._makers else len(self._order)
 
     def _again(self, copies: _Copies, tensor_id: TensorId, place: int) -> TensorId:
-        """The tensor that a copy makes in the place of this one, by copies that run before the node at `place`."""
+        """The tensor that a copy makes in the place of this tensor, by copies that run before the node at `place`."""
         name = copies.names.get(tensor_id.node)
         if name is None:
             name = copies.names[tensor_id.node] = _name(tensor_id.node, self.known.graph)

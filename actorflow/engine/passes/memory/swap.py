@@ -10,7 +10,7 @@ limit, this pass puts nodes between such uses:
 The order of the nodes has to be known, or lifetimes would mean nothing, so it is laid down first (`order_memory`). `release` is
 the first node that needs the memory of h: it waits for the copy, at whose end no one holds h any more. `trigger` is early
 enough before the far use for the copy back to be done in time, and late enough for there to be room. The tensor
-to swap is chosen at the highest peak again and again: the one that is away longest for its size.
+to swap is chosen at the highest peak again and again: the tensor that is away longest for its size.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """A gap that is spent in host memory: from the node at the place `release`, which waits for the copy to the host, to the
-    one at `trigger`, behind which the copy back begins."""
+    """A gap that is spent in host memory. It lasts from the node at the place `release`, which waits for the copy to the
+    host, to the node at `trigger`, behind which the copy back begins."""
 
     gap: Gap
     release: int
@@ -65,8 +65,8 @@ def swap(
     feeds: Feeds = "free",
     partial: frozenset[TensorId] = frozenset(),
 ) -> Subgraph:
-    """The graph with swaps that bring the expected peak down to `room` bytes, or as near as they can; as it is where it is below
-    already, or nothing can be swapped. `threshold`, `feeds` and `partial` are as in `order_memory`."""
+    """The graph with swaps that bring the expected peak down to `room` bytes, or as near as they can. The graph stays as it is
+    if the peak is below already, or nothing can be swapped. `threshold`, `feeds` and `partial` are as in `order_memory`."""
     lifetimes = Lifetimes(graph, threshold, feeds)
     order = best_order(lifetimes, lifetimes.fifo())
     if lifetimes.peak(order) <= room:
@@ -96,7 +96,7 @@ class _Search:
                 self._uses.setdefault(tensor_id, []).append(place)
 
     def run(self) -> list[Swap]:
-        """The swaps, chosen one by one where the most memory is in use, until all is below the limit or nothing helps."""
+        """The swaps, chosen singly at the highest peak of memory, until all is below the limit or nothing helps."""
         gaps = self._gaps()
         chosen: list[Swap] = []
         given_up: set[int] = set()
@@ -173,8 +173,8 @@ class _Search:
     def _nearest(
         self, first: int, last: int, target: int, fits: Callable[[int], bool], *, later_first: bool = True
     ) -> int | None:
-        """Of the places from `first` to `last` whose nodes have a fixed order and fit, the one next to `target`: behind it where
-        there is one, and else before, or with `later_first` false the other way round."""
+        """The place nearest to `target`, among those from `first` to `last` whose nodes have a fixed order and fit. Places
+        behind `target` come first, then those before; with `later_first` false it is the other way round."""
         fixed = self._fixed
         low, middle, high = (
             bisect_left(fixed, first),
@@ -187,8 +187,8 @@ class _Search:
         return next((fixed[at] for at in around if fits(self._order[fixed[at]])), None)
 
     def _worth(self, candidate: Swap) -> tuple[bool, float]:
-        """A tensor that is away for so long that its copies take no time goes first, then the one that is away longest
-        for its size."""
+        """A tensor that is away for so long that its copies take no time goes first, then the tensor that is away
+        longest for its size."""
         away = self._begins[candidate.gap.before] - self._ends[candidate.gap.after]
         size = self.known.size[candidate.gap.piece]
         return away >= 2 * size * _PER_BYTE, away * size
@@ -232,7 +232,7 @@ def _rewritten(lifetimes: Lifetimes, line: Line, order: Sequence[int], swaps: Se
         copies.append(out)
         some.sort(key=lambda candidate: candidate.gap.before)
         for number, exchange in enumerate(some):
-            # The next node may be the one that waits for others' memory: so has this one, which runs beside it.
+            # The next node may be the node that waits for others' memory: so this copy, which runs beside it, waits as well.
             following = bisect_left(fixed, exchange.trigger + 1)
             others = released.get(fixed[following], []) if following < len(fixed) else []
             back = replace(

@@ -1,7 +1,7 @@
-"""The search for a better placement than the greedy one: thousands of simulated steps, from several starts.
+"""The search for a better placement than the greedy placement: thousands of simulated steps, from several starts.
 
-The simulation that tries placements is the one that judges them. A small space is enumerated, a larger one annealed by moves on
-the critical path of the present schedule. Pure and seeded: the same problem, number of trials and seed give the same placement.
+The same simulation tries placements and judges them. A small space is enumerated, a larger space annealed by moves on the
+critical path of the present schedule. Pure and seeded: the same problem, number of trials and seed give the same placement.
 
 annealing.py    simulated annealing over placements, by proposals and a number of trials or seconds
 apart.py        `search_apart`: a search in a process of its own, so that steps and the event loop go on undisturbed
@@ -11,7 +11,7 @@ codec.py        problems of searches as bytes
 memory.py       `MemoryRule`: a placement fits into the devices' memory, or it is none
 moves.py        proposals of changes: what lies on the critical path goes to other devices
 problem.py      `SearchProblem` and `SearchResult`: what is searched and what was found, as plain numbers
-search.py       `search`: enumeration or annealing, from the greedy placement, single devices, splits and the present one
+search.py       `search`: enumeration or annealing, from the greedy and the present placement, single devices and splits
 searched.py     `Searched`: the question, result and verdict of a search, and what they say of one node
 starts.py       where a search starts: placements that are good by construction
 timelines.py    simulated steps as pictures: lines of text, and SVG

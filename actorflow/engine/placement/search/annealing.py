@@ -26,8 +26,8 @@ def anneal(
     found: Callable[[Timeline], None],
     heat: float = 1.0,
 ) -> Timeline:
-    """The best placement on a way of random changes from `start`: better ones are taken, and worse ones the more seldom
-    the colder it is.
+    """The best placement on a way of random changes from `start`: better placements are taken, and worse placements the
+    more seldom the colder it is.
 
     Args:
         progress: gives what part of the trials or of the time is over; it is called before each trial, and ends it by 1.

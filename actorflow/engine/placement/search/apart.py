@@ -30,8 +30,8 @@ def search_apart(
 ) -> SearchResult:
     """`search`, in another process, which gives way to others where the processor is busy. Blocks the calling thread.
 
-    A program that can't start processes, as a frozen one, searches on the calling thread; a simulated machine, whose clock
-    stands still meanwhile, goes by a number of trials.
+    A program that can't start processes, as a frozen program, searches on the calling thread; a simulated machine, whose
+    clock stands still meanwhile, goes by a number of trials.
 
     Args:
         seconds: of the search, with the start of the process.
@@ -81,7 +81,7 @@ def _awaited(child: subprocess.Popen[bytes], stop: threading.Event) -> bytes:
                 if stop.is_set():
                     child.kill()
     finally:
-        child.kill()  # nothing happens where it has ended
+        child.kill()  # nothing happens if the process has ended
         child.communicate()
 
 

@@ -2,7 +2,7 @@
 
 The node with the longest way to the end of the step is placed first, on the device on which it ends first; it may go into a gap
 that others have left. The greedy walk of `actorflow.engine.placement.simulation.greedy` decides in the order in which nodes
-become ready. So each of the two sees what the other one does not: a search starts from both.
+become ready. So each of the two sees what the other does not: a search starts from both.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from actorflow.engine.placement.simulation.greedy import WorkQueue
 from actorflow.engine.placement.simulation.simulator import ranks
 
 _CHEAP = 1e-6
-"""Nodes that cost less, as variables do, leave it to others of their group where it goes."""
+"""Nodes that cost less, as variables do, leave the choice of the device to others of their group."""
 
 
 def by_rank(problem: SearchProblem) -> list[int]:
-    """The device of each group: the one on which its first node that costs something ends first, of those that have
-    room for it."""
+    """The device of each group: the device with room on which its first node that costs something ends first."""
     work, machine, group, options = problem.work, problem.machine, problem.grouping.group, problem.grouping.options
     rank = ranks(work, machine)
     at = [some[0] if len(some) == 1 else -1 for some in options]
@@ -32,7 +31,7 @@ def by_rank(problem: SearchProblem) -> list[int]:
             room[device] -= held[g]
     queues = [WorkQueue() for _ in range(machine.queues)]
     ended = [0.0] * len(rank)
-    for i in sorted(work.order, key=lambda i: -rank[i]):  # of equal ones the first comes first
+    for i in sorted(work.order, key=lambda i: -rank[i]):  # of equal nodes the first comes first
         g = group[i]
         if at[g] < 0 and work.seconds[i] <= _CHEAP:
             ended[i] = max((ended[edge.source] for edge in work.inputs[i]), default=0.0)

@@ -31,7 +31,7 @@ def encode_problem(problem: SearchProblem) -> bytes:
 
 
 def decode_problem(packed: bytes) -> SearchProblem:
-    """The problem of `encode_problem`. Raises ValueError, TypeError where it is none."""
+    """The problem of `encode_problem`. Raises ValueError, TypeError for other data."""
     columns, (inputs, users, order), facts, grouping, present = msgpack.unpackb(packed)
     edges = [[WorkloadEdge(*edge) for edge in some] for some in inputs]
     names, costs, output, state, fed, idle, hop = columns

@@ -1,8 +1,8 @@
 """Proposals of changes: what lies on the critical path goes to other devices.
 
 A move elsewhere leaves the step as long as it is, but for what it may make room for. So a proposal starts at a node of the
-critical path: it takes a stretch of the path over an edge to the device at the edge's other end, moves what waits in a queue or
-what it waits for, or one group and the groups around it.
+critical path: it takes a stretch of the path over an edge to the device at the edge's other end. Or it moves what waits in a
+queue or what it waits for, or a group and the groups around it.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class CriticalPathMoves:
         return self._moved(schedule, self._stretch(schedule, path, k + 1, 1, chance), at[group[path[k]]])
 
     def _out_of_a_queue(self, schedule: Timeline, path: list[int], chance: random.Random) -> dict[int, int]:
-        """A node that waited in a queue, or the one for which it waited, goes elsewhere."""
+        """A node that waited in a queue, or the node for which it waited, goes elsewhere."""
         before = schedule.before
         k = _drawn(path, lambda k: before[path[k]] == path[k + 1], chance)
         if k < 0:
@@ -118,7 +118,7 @@ class CriticalPathMoves:
         return move
 
     def _other(self, schedule: Timeline, g: int, chance: random.Random) -> int:
-        """Another device for a group, one where a neighbour is if chance will have it."""
+        """Another device for a group, by chance the device of a neighbour."""
         at = schedule.at
         if self._neighbours[g] and chance.random() < 0.5:
             device = at[chance.choice(self._neighbours[g])]

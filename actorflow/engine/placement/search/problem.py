@@ -12,8 +12,10 @@ from actorflow.engine.placement.simulation.workload import DeviceSet, Workload
 
 @dataclass(frozen=True, slots=True)
 class SearchProblem:
-    """work: what a step does. machine: the devices. grouping: which nodes share a device, and the devices of each group; a
-    group with one device stays there. present: the device of each group now, empty where there is none."""
+    """work: what a step does.
+    machine: the devices.
+    grouping: which nodes share a device, and the devices of each group; a group with one device stays there.
+    present: the device of each group now, empty without a placement."""
 
     work: Workload
     machine: DeviceSet
@@ -41,11 +43,11 @@ class SearchResult:
     Attributes:
         at: the device of each group.
         seconds: of the best placement.
-        present: of the placement in force; None where there was none, or it does not fit.
+        present: of the placement in force; None if no placement was in force, or it does not fit.
         bound: no placement takes less.
         starts: of each start, by its name.
         trials: the number of placements that were simulated.
-        improvements: the number of the trial and the seconds, each time that a better one was found.
+        improvements: the number of the trial and the seconds, each time that a better placement was found.
         exhaustive: whether all placements were tried.
         seed: of the random numbers.
         took: the seconds that the search took.

@@ -1,4 +1,4 @@
-"""`search`: enumeration or annealing, from the greedy placement, one by rank, single devices, splits and the present one."""
+"""`search`: enumeration or annealing, from the greedy, the ranked and the present placement, single devices and splits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from actorflow.engine.placement.simulation.simulator import Simulator, fast_simu
 from actorflow.engine.placement.simulation.timeline import Timeline
 
 MOST_ENUMERATED = 4096
-"""The largest number of placements that are gone through one by one."""
+"""The largest number of placements that are all gone through."""
 _BEST_STARTS = 3
 _FIRST_PART = 0.12
 """Each of the best starts is annealed for this part of the search; the best of these goes on."""

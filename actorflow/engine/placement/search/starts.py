@@ -10,7 +10,7 @@ from actorflow.engine.placement.simulation.greedy import greedy
 
 
 def starts(problem: SearchProblem) -> Iterator[tuple[str, list[int]]]:
-    """Placements with their names: the present one, the greedy one, one by rank, all on each device, and contiguous splits."""
+    """Placements with their names: the present, the greedy, the ranked, all on each device, and contiguous splits."""
     if problem.present:
         yield "present", list(problem.present)
     walked = greedy(problem.work, problem.machine, problem.grouping)
@@ -27,7 +27,7 @@ def starts(problem: SearchProblem) -> Iterator[tuple[str, list[int]]]:
 
 
 def _with(problem: SearchProblem, devices: dict[int, int]) -> list[int]:
-    """Each group where it is wanted, or else on its first device."""
+    """Each group on the wanted device, or else on its first device."""
     return [
         devices[g] if devices.get(g) in options else options[0] for g, options in enumerate(problem.grouping.options)
     ]

@@ -1,9 +1,10 @@
 """The greedy placement: a simulated execution that decides on its way where groups go (paper section 3.2.1).
 
-Nodes are taken in the order in which they become ready, and of those that do so at one time the one with the longest way to
-the end first. Each goes into a queue: that of its device, or for short kernels that of its process's event loop. A node whose
-group has no device yet is tried on each one that is allowed, and takes the one on which it ends first; its whole group stays
-there. How long the step takes then, `Simulator` says: here shorter work may go before what came earlier, where that has to wait.
+Nodes are taken in the order in which they become ready, and of those that do so at one time, the node with the longest way to
+the end is first. Each goes into a queue: that of its device, or for short kernels that of its process's event loop. A node
+whose group has no device yet is tried on each allowed device, and takes the device on which it ends first; its whole group
+stays there. `Simulator` says how long the step takes then: here shorter work may go before what came earlier, if that has to
+wait.
 """
 
 from __future__ import annotations
@@ -32,10 +33,13 @@ class DeviceEstimate:
 
 @dataclass(frozen=True, slots=True)
 class GreedySchedule:
-    """seconds: from the begin of the step to its end. at: the device of each group. begun, ended: of each node, in seconds.
-    tried: for each group that the simulation decided, what it compared. pulled: for each group that left the choice to its users,
-    the node that took it along. spread: the greedy schedule's seconds, where another one was taken. expected: what the walk
-    itself took for `seconds`."""
+    """seconds: from the begin of the step to its end.
+    at: the device of each group.
+    begun, ended: of each node, in seconds.
+    tried: for each group that the simulation decided, what it compared.
+    pulled: for each group that left the choice to its users, the node that took it along.
+    spread: the greedy schedule's seconds, if another schedule was taken.
+    expected: what the walk itself took for `seconds`."""
 
     seconds: float
     at: Sequence[int]
@@ -59,8 +63,8 @@ class Grouping:
 
 
 class WorkQueue:
-    """A resource whose pieces of work run one after the other. While it waits for something to arrive, a shorter piece
-    of work may go before."""
+    """A resource whose pieces of work run in sequence. While it waits for something to arrive, a shorter piece of work
+    may go before."""
 
     __slots__ = ("end", "gaps")
 
@@ -260,7 +264,7 @@ class _Simulation:
         self.begun[i] = self.ended[i] - seconds
 
     def _settle(self, g: int, preferred: int) -> None:
-        """Gives group `g` the device `preferred` if it may have it and there is room, else another one."""
+        """Gives group `g` the device `preferred` if the group may have it and there is room, else another device."""
         if g not in self.tried:
             order = [device for device in (preferred, *self.options[g]) if device in self.options[g]]
             preferred = next((d for d in order if self._fits(d, self.held[g])), self._roomiest(g))
@@ -274,7 +278,7 @@ class _Simulation:
         return budget is None or not nbytes or self.used[device] + nbytes <= budget
 
     def _roomiest(self, g: int) -> int:
-        """The first of the devices with the most room left; what is too large for each of them fails where it runs."""
+        """The first of the devices with the most room left; what is too large for each of them fails when it runs."""
         budget = self.machine.budget
 
         def room(device: int) -> float:

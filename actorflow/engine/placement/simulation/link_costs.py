@@ -38,7 +38,7 @@ class LinkCosts:
     memory: in one process, between two types of device.
     host: between two processes of a host, over shared memory.
     network: between hosts.
-    between: other links, by the full names of the device that sends and the one that receives.
+    between: other links, by the full names of the sending and the receiving device.
     steps: the seconds of a step that does nothing, by the device on which it does that, from the client's call to its return.
     """
 
@@ -84,7 +84,7 @@ def links_to_rows(links: LinkCosts) -> dict[str, Any]:
 
 
 def links_from_rows(rows: Mapping[str, Any]) -> LinkCosts:
-    """The way back. Raises ValueError, KeyError, TypeError, AttributeError where it is none."""
+    """The way back. Raises ValueError, KeyError, TypeError, AttributeError for other data."""
 
     def link(row: Any) -> LinkCost:
         latency, bandwidth, overhead = row

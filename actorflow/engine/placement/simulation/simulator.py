@@ -1,21 +1,21 @@
 """`Simulator`: the simulated execution of a placement, event by event, and again from where a change begins to matter.
 
-A device's thread takes of the nodes that are ready the one with the longest way to the end, as the runtime does where costs were
-measured (`actorflow.engine.placement.ranking`). An event loop runs short kernels, and the two ends of a transfer, in the order
-in which they come, and those that come at one time by the same rank. A tensor goes once to each device that wants it; tensors
-on one link follow each other. A step begins on the first device, and ends when that one has what no node uses, to give it to
-the client. So another device costs two messages at least.
+A device's thread takes the ready node with the longest way to the end, as the runtime does if costs were measured
+(`actorflow.engine.placement.ranking`). An event loop runs short kernels, and the two ends of a transfer, in the order in which
+they come, and those that come at one time by the same rank. A tensor goes once to each device that wants it; tensors on one
+link follow each other. A step begins on the first device, and ends when that device has what no node uses, to give it to the
+client. So another device costs two messages at least.
 
-Threads and event loops of a host share its cores: work that needs a core begins when one is free. A kernel that only waits,
-as for a disk, holds its thread and no core. A hop from the loop to a thread at rest and one back
-take the time that runs have shown (`Workload.hop`).
+Threads and event loops of a host share its cores: work that needs a core begins when a core is free. A kernel that only
+waits, as for a disk, holds its thread and no core. A hop from the loop to a thread at rest and a hop back take the time
+that runs have shown (`Workload.hop`).
 
-`Simulator.rerun` simulates a changed placement from the last snapshot before the first event that the change can touch, and
-gives up as soon as the step can't end by a limit any more: a search tries thousands of placements by that. Its results are
+`Simulator.rerun` simulates a changed placement from the last snapshot before the first event that the change can touch. It
+gives up as soon as the step can't end by a limit any more. So a search can try thousands of placements. Its results are
 those of a whole simulation, to the bit.
 
-`fast_simulator` is for thousands of steps: it gives a simulator in C where a plug-in of `actorflow.simulators` brings one, which
-is some twenty times as fast and gives the same to the bit. The one here is the reference, and needs no compiler.
+`fast_simulator` is for thousands of steps: it gives a simulator in C if a plug-in of `actorflow.simulators` brings it, which is
+some twenty times as fast and gives the same to the bit. The simulator here is the reference, and needs no compiler.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from actorflow.graph.analysis.cooperative import yield_interpreter
 _SNAPSHOTS = 16
 _PAUSE = 63
 _END, _HOME, _ARRIVAL, _READY, _DISPATCH = range(5)
-"""The kinds of events, in the order in which those of one time are taken: what ends makes others ready, once the event loop has
-its results (`_HOME`), and all of these are in line before a thread takes the first of them."""
+"""The kinds of events, in the order in which simultaneous events are taken. A node that ends makes others ready, once the
+event loop has its results (`_HOME`). All of these are in line before a thread takes the first of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Simulator:
         return timeline
 
     def rerun(self, base: Timeline, changes: Mapping[int, int], limit: float = math.inf) -> Timeline | None:
-        """The step of `base` with the groups in `changes` on other devices; None where it takes `limit` seconds or more."""
+        """The step of `base` with the groups in `changes` on other devices; None if the step takes `limit` seconds or more."""
         at = list(base.at)
         first = math.inf
         inputs, ended, fed = self.work.inputs, base.ended, self.work.fed
@@ -120,7 +120,7 @@ class Simulator:
     def _simulated(
         self, at: list[int], base: Timeline | None, snapshots: Sequence[Any], limit: float, keep: bool = True
     ) -> Timeline | None:
-        """A whole simulation, or one that goes on from the last of the snapshots of `base`."""
+        """A whole simulation, or a simulation that goes on from the last of the snapshots of `base`."""
         work, machine, group, rank, least = self.work, self.machine, self.group, self.rank, self._least
         seconds_of, fed, outputs, links = work.seconds, work.fed, self._outputs, self._links
         speed, loop, threads, threaded = machine.speed, machine.loop, len(machine.names), machine.threaded
@@ -317,7 +317,7 @@ class Simulator:
 
 
 def fast_simulator(work: Workload, machine: DeviceSet, group: Sequence[int]) -> Simulator:
-    """A simulator for thousands of steps: one of a plug-in where there is one, else `Simulator` itself."""
+    """A simulator for thousands of steps: a plug-in's simulator if a plug-in makes it, else `Simulator` itself."""
     for make in plugins.load_all("simulators").values():
         simulator: Simulator | None = make(work, machine, group)
         if simulator is not None:
@@ -326,7 +326,7 @@ def fast_simulator(work: Workload, machine: DeviceSet, group: Sequence[int]) -> 
 
 
 def _core(cores: range, free: Sequence[float], start: float) -> int:
-    """The core that is free at `start` for the shortest time, or else the first one to be free."""
+    """The core that is free at `start` for the shortest time, or else the first core to be free."""
     earliest, when = cores[0], free[cores[0]]
     for core in cores[1:]:
         other = free[core]

@@ -18,9 +18,12 @@ class Snapshot(Protocol):
 class Timeline:
     """A simulated step. Times are in seconds from its begin.
 
-    seconds: from its begin to its end. at: the device of each group. begun, ended, ready: of each node; `ready` is when all that
-    it waits for is there. cause: the node whose output came last; -1 for none. before: the node for which it waited in
-    the queue then; -1 for none. last: the node that ended the step; -1 for none.
+    seconds: from its begin to its end.
+    at: the device of each group.
+    begun, ended, ready: of each node; `ready` is when all that it waits for is there.
+    cause: the node whose output came last; -1 for none.
+    before: the node for which it waited in the queue then; -1 for none.
+    last: the node that ended the step; -1 for none.
     """
 
     seconds: float

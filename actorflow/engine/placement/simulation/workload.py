@@ -22,7 +22,7 @@ from actorflow.graph.node import Node
 
 INLINE = 0.0007
 """A kernel that is shorter (seconds) runs on the event loop of its process, which the devices of the process share; a longer
-one has its device's own thread. See `actorflow.engine.runtime.diagnostics.costs`."""
+kernel has its device's own thread. See `actorflow.engine.runtime.diagnostics.costs`."""
 
 
 class WorkloadEdge(NamedTuple):
@@ -42,7 +42,7 @@ class Workload:
     state: for each node, the bytes of the variable that it is.
     fed: for each node, the bytes that come from the client.
     order: the nodes' numbers, each after all that it waits for.
-    idle: for each node, the part of its seconds in which it takes no core, as one that waits for a disk; none unless given.
+    idle: for each node, the part of its seconds in which it takes no core, as a node that waits for a disk; none unless given.
     hop: for each node, the seconds from the event loop to the device's thread, and back; none unless given.
     """
 
@@ -61,10 +61,10 @@ class Workload:
 class DeviceSet:
     """The devices as numbers: speeds, budgets, links, and which queue a kernel gets into. The first one begins each step.
 
-    `loop` is the number of the queue of each device's event loop, `queues` that of all queues. `threaded` says how many seconds a
-    kernel has to take to get the device's own thread. Queues of a host share its cores: `cores` has their number for each host,
-    0 where it is not known or no limit, and `host` the number of each queue's host. `begin` is how long after the client's call a
-    device's first node may begin, `end` how long the word of its last one takes to the client.
+    `loop` is the number of the queue of each device's event loop, `queues` that of all queues. `threaded` says how many seconds
+    a kernel has to take to get the device's own thread. Queues of a host share its cores: `cores` has their number for each
+    host, 0 for an unknown number or no limit, and `host` the number of each queue's host. `begin` is how long after the
+    client's call a device's first node may begin, `end` how long the word of its last node takes to the client.
     """
 
     def __init__(self, devices: Sequence[Candidate], links: LinkCosts) -> None:
@@ -168,7 +168,7 @@ def workload(
             for tensor_id in dict.fromkeys(node.inputs):
                 source, maker = index.get(tensor_id.node), nodes[tensor_id.node]
                 if source is None or is_free(maker) or node.op == "Merge" and maker.op == "NextIteration":
-                    continue  # it has no device, is on each one, or comes from the turn before
+                    continue  # it has no device, is on each device, or comes from the turn before
                 size = sizes[source][tensor_id.port] if tensor_id.port < len(sizes[source]) else 0.0
                 edges.append(WorkloadEdge(source, size, True, tensor_id.port))
             edges += [WorkloadEdge(index[control], 0.0, False) for control in node.controls if control in index]

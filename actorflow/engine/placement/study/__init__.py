@@ -3,7 +3,7 @@
 `PlacementStudy` holds a simulated step by itself, without graph and session. `Session.study_placement` makes it; it is kept in a
 file, and `actorflow place` reads it.
 
-comparison.py   `StepComparison`: a predicted step beside a measured one, and what each node adds to the difference
+comparison.py   `StepComparison`: a predicted step beside a measured step, and what each node adds to the difference
 study.py        `PlacementStudy`: a step, its devices and a placement
 what_if.py      other machines than those that are there: more workers, faster links
 """

@@ -1,4 +1,4 @@
-"""`StepComparison`: a predicted step beside a measured one, and what each node adds to the difference."""
+"""`StepComparison`: a predicted step beside a measured step, and what each node adds to the difference."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class MeasuredEvent(Protocol):
 class NodeDifference:
     """One node on the measured way to the end of the step, in seconds.
 
-    node, device: which it is, and where it ran.
+    node, device: the node, and the device of its run.
     took, predicted: how long its kernel ran, and how long it was expected to.
     waited: how much longer than predicted it took from the end of the node before it on this way to its begin: a transfer, a
         queue, or the event loop.
@@ -53,7 +53,7 @@ class NodeDifference:
 
 @dataclass(frozen=True, slots=True)
 class StepComparison:
-    """A predicted step beside a measured one. The `added` of all `nodes` and the `rest` are the whole difference.
+    """A predicted step beside a measured step. The `added` of all `nodes` and the `rest` are the whole difference.
 
     predicted, measured: the seconds of the step.
     nodes: those on the measured way to the end, the first one first.

@@ -46,7 +46,7 @@ class PlacementStudy:
 
     Args:
         problem: what is placed: costs, devices, and which device each group may have.
-        result: the search that has found the placement, if one has.
+        result: the search that has found the placement, if a search has.
     """
 
     problem: SearchProblem
@@ -75,7 +75,7 @@ class PlacementStudy:
 
     @property
     def _at(self) -> Sequence[int]:
-        """The placement in force; the greedy one where there is none."""
+        """The placement in force, or else the greedy placement."""
         return self.problem.present or next(at for name, at in starts(self.problem) if name == "greedy")
 
     def _kept(self, name: str, compute: Callable[[], T]) -> T:
@@ -116,10 +116,10 @@ class PlacementStudy:
     def what_if(
         self, *, workers: int = 0, bandwidth: float | str | None = None, latency: float | None = None
     ) -> PlacementStudy:
-        """The same step on another machine. The placement stays; `search` finds one that makes use of the change.
+        """The same step on another machine. The placement stays; `search` finds a placement that makes use of the change.
 
         Args:
-            workers: how many more tasks there are, each on a host of its own with a device like the last one.
+            workers: how many more tasks there are, each on a host of its own with a device like the last device.
             bandwidth: of the links between tasks, in bytes a second or as "10Gb/s".
             latency: of the links between tasks, in seconds.
 
@@ -139,7 +139,7 @@ class PlacementStudy:
         return PlacementStudy(with_workers(problem, workers) if workers else problem)
 
     def compare(self, trace: MeasuredStep) -> StepComparison:
-        """The step beside a measured one, with what each node on its way to the end adds to the difference.
+        """The step beside a measured step, with what each node on its way to the end adds to the difference.
 
         A traced step is a little slower than others: its threads ask the event loop after each kernel.
 

@@ -54,8 +54,8 @@ def with_links(problem: SearchProblem, change: Callable[[LinkCost], LinkCost]) -
 
 
 def with_workers(problem: SearchProblem, count: int) -> SearchProblem:
-    """The problem with `count` more tasks, each on a host of its own with a device like the last one. They are for whatever the
-    last is for."""
+    """The problem with `count` more tasks, each on a host of its own with a device like the last device. They are for whatever
+    the last is for."""
     machine = problem.machine
     last = len(machine.names) - 1
     spec = DeviceSpec.parse(machine.names[last])
@@ -69,7 +69,7 @@ def with_workers(problem: SearchProblem, count: int) -> SearchProblem:
         for row in links:
             row.append(there)
         links.append([there] * (len(names) - 1) + [here])
-    # a queue for each device comes first, then one for each event loop
+    # a queue for each device comes first, then a queue for each event loop
     loops = machine.queues - (last + 1)
     loop = [queue + count for queue in machine.loop]
     loop += [len(names) + loops + k for k in range(count)]

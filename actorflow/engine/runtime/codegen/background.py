@@ -28,7 +28,7 @@ lock of a module that forks as it is imported."""
 
 
 class Background:
-    """Does jobs one after the other on a thread, which ends when there is none left, or the program ends."""
+    """Does jobs in sequence on a thread, which ends when no job is left, or the program ends."""
 
     def __init__(self) -> None:
         self._jobs: deque[Callable[[], None]] = deque()

@@ -1,7 +1,7 @@
 """The kernel of a coalesced loop: a tape with jumps, which comes back to the event loop in time.
 
-A run of the tape goes through a number of iterations and pauses; its driver says how many the next ones are, so that a step that
-was stopped ends soon, and other work has its turn, however many iterations there are.
+A run of the tape goes through a number of iterations and pauses; its driver sets the number for the next run. So a stopped step
+ends soon, and other work has its turn, however many iterations there are.
 """
 
 from __future__ import annotations

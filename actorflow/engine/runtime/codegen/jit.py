@@ -1,9 +1,9 @@
 """Generated loops for elementwise members of regions: who compiles them, and when.
 
 A region runs as it is at first. When a version of its code has run a few times, the members that one loop can compute
-together are compiled on a thread of its own, and the version is replaced by one that calls the loops; runs in flight end in
-the one that they began. Compilers are found by the entry point group `actorflow.compilers`; without one that is installed,
-everything stays as it is.
+together are compiled on a separate thread. The version is then replaced by a version that calls the loops; runs in flight
+end in the version that they began. Compilers are found by the entry point group `actorflow.compilers`; without an installed
+compiler, everything stays as it is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class CompiledLoop(Protocol):
     """A compiled recipe."""
 
     def function(self, elements: int) -> Callable[..., int]:
-        """`f(rows, columns, *arrays)` for arrays of `elements` elements: operands, then fresh outputs. It gives 0, or 1 where it
+        """`f(rows, columns, *arrays)` for arrays of `elements` elements: operands, then fresh outputs. It gives 0, or 1 if it
         did nothing, because an operand has to be fitted first."""
 
     def fitted(self, rows: int, columns: int, *arrays: Any) -> None:
@@ -82,8 +82,9 @@ def _installed(device_type: str) -> Any:
 
 
 def find_compiler(device_type: str, without: AbstractSet[str] = frozenset()) -> Any:
-    """The compiler for the kernels of a device type: a `LaunchCompiler` where they are only launched, else a `Compiler`. None
-    where there is none, where it is among those `without`, and where `ACTORFLOW_KERNELS` asks for another library."""
+    """The compiler for the kernels of a device type: a `LaunchCompiler` if kernels are only launched, else a `Compiler`. None
+    if the type has no compiler, if the compiler is among those `without`, and if `ACTORFLOW_KERNELS` asks for another
+    library."""
     compiler = _installed(device_type)
     if compiler is None or compiler.name in without:
         return None
@@ -101,7 +102,7 @@ class TieredCache(Generic[T]):
         self.made: T | None = None
 
     def get(self) -> T | None:
-        """None where it is not there yet, and where it can't be made."""
+        """The value; None if the value is not made yet, or can't be made."""
         if self.made is None:
             self._asked += 1
             if self._asked == RUNS:

@@ -1,7 +1,8 @@
 """Which members of a region one loop can compute together, and in which order the members run then.
 
-Members join the loop of those that give them their inputs, as long as no path leads out of the loop and back: the loops and
-the members that are left have to have an order. All members of a loop have one shape, which is that of its rows and columns.
+Members join the loop of those that give them their inputs, as long as no path leads out of the loop and back. The loops and
+the members that are left have to have an order. All members of a loop have one shape, which is that of its rows and
+columns.
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ def _elements(shape: Any) -> int:
 
 
 def _layout(shape: Shape, whole: tuple[int, ...]) -> tuple[str, int | None] | None:
-    """How an operand lies in an array of shape `whole`, and how many columns that takes; None where there is no rule."""
+    """How an operand lies in an array of shape `whole`, and how many columns that takes; None without a rule."""
     if shape is None or not is_static(shape) or len(shape) > len(whole):
         return None
     sizes: tuple[Any, ...] = (1,) * (len(whole) - len(shape)) + tuple(shape)
@@ -184,7 +185,7 @@ class _Arranger:
         return order
 
     def _place(self, position: int, member: Node) -> None:
-        """Puts a member into the loop of one of its inputs, with which other loops of its inputs may become one."""
+        """Puts a member into the loop of one of its inputs, with which other loops of its inputs may be joined."""
         needs = [e.node for e in member.inputs if e not in self._given] + list(member.controls)
         before = 0
         for need in needs:
@@ -242,7 +243,7 @@ class _Arranger:
         return result
 
     def _join(self, left: int, other: int) -> None:
-        """Makes one loop of two where they fit, and no path between them leads through a third unit."""
+        """Makes one loop of two if they fit, and no path between them leads through a third unit."""
         a, b = self._units[left], self._units[other]
         if left == other or a.shape != b.shape or a.shape is None:
             return
@@ -269,7 +270,7 @@ class _Arranger:
                 unit.above = unit.above & ~(1 << other) | 1 << left | a.above
 
     def fuse(self, unit: _Unit, outside: AbstractSet[TensorId]) -> FusedLoop | None:
-        """The loop of a unit; None where it would do no more than one numpy function."""
+        """The loop of a unit; None if the loop would do no more than one numpy function."""
         members = sorted(unit.members, key=lambda m: self._position[m.name])
         whole: Any = unit.shape
         columns = unit.columns or (whole[-1] if len(whole) > 1 else _elements(whole))

@@ -127,7 +127,7 @@ class Value:
         return self if self.dtype[0] == "u" else self.block.unary("abs", self)
 
     def equals(self, other: Any) -> Value:
-        """Whether it equals another one; `==` compares records."""
+        """Whether it equals another value; `==` compares records."""
         return self.block.binary("eq", self, other)
 
     def apply(self, function: str, *others: Any) -> Value:

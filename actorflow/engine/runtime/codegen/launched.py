@@ -135,7 +135,7 @@ class _Launches(TapeWriter):
 
 
 def _shaped(loop: LaunchedLoop, xp: Any, shape: tuple[int, ...]) -> Callable[..., Any]:
-    """The loop, whose results get the shape that the members have: one that a constant widens is not in its operands."""
+    """The loop, whose results get the members' shape: a shape that a constant widens is not in the loop's operands."""
 
     def launch(*operands: Any) -> tuple[Any, ...]:
         return tuple([r if r.shape == shape else r.reshape(shape) for r in loop(xp, *operands)])

@@ -93,4 +93,4 @@ def _load_library() -> None:
     path = os.path.join(next(iter(spec.submodule_search_locations)), "binding", "libllvmlite.so")
     load = ctypes.CDLL(None).dlopen
     load.restype, load.argtypes = ctypes.c_void_p, (ctypes.c_char_p, ctypes.c_int)
-    load(os.fsencode(path), os.RTLD_NOW)  # where it fails, the import that follows says why
+    load(os.fsencode(path), os.RTLD_NOW)  # if it fails, the import that follows says why

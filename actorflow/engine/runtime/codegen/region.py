@@ -36,10 +36,10 @@ _LARGEST = 1 << 16
 
 
 class Region:
-    """A coalesced node's kernel: `region(inputs)` gives its outputs, a tuple of them where there are several.
+    """A coalesced node's kernel: `region(inputs)` gives its output, or a tuple of several outputs.
 
     If the members' shapes depend on those of the inputs, each new tuple of input shapes gets its own tape, in which all
-    sizes are known; after 16 of them one version serves the rest, which looks sizes up as it runs.
+    sizes are known. After 16 tuples a single version serves the rest, and looks sizes up as it runs.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ class Region:
         return folded(member, constants_here, lambda e: types[e][1], self._evaluate, _LARGEST)
 
     def _evaluate(self, member: Node, inputs: list[Any]) -> Any:
-        """Runs a member's kernel now; None where it can't run outside of a step."""
+        """Runs a member's kernel now; None if it can't run outside of a step."""
         entry = kernel_of(member, self._device, ())
         if entry.takes_context or entry.takes_step or entry.is_async:
             return None

@@ -18,7 +18,7 @@ from actorflow.engine.runtime.codegen.jit_groups import FusedLoop
 from actorflow.graph.node import Node, TensorId
 
 _LINE = 16
-"""Elements of a line of the cache. Each tensor begins with one."""
+"""Elements of a line of the cache. Each tensor begins with a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Series:
         members: in the order of the steps.
         inputs: the tensors that they read from others.
         outputs: those that others read.
-        room: the elements of the array in which all other tensors lie; 0 where there are none.
+        room: the elements of the array in which all other tensors lie; 0 without other tensors.
         function: takes the inputs, the outputs and that array.
     """
 
@@ -79,7 +79,7 @@ def in_series(
 def _joined(
     run: Sequence[tuple[Node, Step]], shape_of: Callable[[TensorId], Shape], used: AbstractSet[TensorId]
 ) -> Sequence[Piece]:
-    """The series of these members; they themselves where they are none."""
+    """The series of these members; the members themselves if they are no series."""
     members, steps = tuple(member for member, _ in run), [step for _, step in run]
     if len(members) < 2:
         return members

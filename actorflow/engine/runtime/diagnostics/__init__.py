@@ -8,7 +8,7 @@ node_measurements.py   what the runs of a plan have shown of its nodes, for plac
 numerics.py            `PlanOptions(check_numerics=True)`: the first node that makes a NaN or an infinity out of finite numbers is
                        the step's error
 post_mortem.py         `PostMortem`: the files in which a task leaves what it remembers when a step fails
-recorder.py            `Recorder`: the last seconds of a task's steps, for a look back when one has failed
+recorder.py            `Recorder`: the last seconds of a task's steps, for a look back after a failure
 starvation.py          the starvation report: which nodes of a step wait, for which channel or resource, and who should fill it
 step_spans.py          `StepSpans`: another system that is told of steps while they run, such as OpenTelemetry
 trace.py               what ran when: the events of one traced step

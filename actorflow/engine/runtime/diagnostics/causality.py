@@ -41,7 +41,7 @@ def ahead_of(estimate: ClockOffset | None, asked: int, answered: int, first: int
 
 
 class Clock:
-    """One task's times, some of which are put off: `move` a time and all later ones go with it, so that their order stays."""
+    """One task's times, some of which are put off: `move` a time and all later times go with it, so that their order stays."""
 
     def __init__(self) -> None:
         self._since: list[int] = []
@@ -53,7 +53,7 @@ class Clock:
         return time + self._later[at - 1] if at else time
 
     def move(self, time: int, to: int) -> None:
-        """Puts `time` off, which is earlier than `to`, and with it each later one, as far as that is not put off further."""
+        """Puts `time` off, which is earlier than `to`, and with it each later time, unless that is put off further."""
         later = to - time
         at = bisect_right(self._since, time)
         if at and self._since[at - 1] == time:

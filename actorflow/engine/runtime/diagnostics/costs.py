@@ -10,7 +10,7 @@ INLINE_LIMIT_NS = 700_000.0
 thread that takes the interpreter back holds the loop up by itself; less time than this on the loop is cheaper than both."""
 
 UNKNOWN_NS = 2 * INLINE_LIMIT_NS
-"""The guess for a kernel that may take any time: its first run is on the thread, and where the next ones are, that tells."""
+"""The guess for a kernel that may take any time: its first run is on the thread, and tells where the next runs are."""
 
 _RECENT = 9
 _SAMPLES = 8
@@ -30,8 +30,9 @@ class Cost:
         self._hops: list[float] | None = None
 
     def add(self, nanoseconds: float, busy: float | None = None) -> None:
-        """Takes one measurement in. Slow ones (a page fault, another process) count for nothing while they are fewer than half
-        of the last nine; the lower one of two in the middle counts, so the second corrects a first one that was slow.
+        """Takes one measurement in. Slow measurements (a page fault, another process) count for nothing while they are fewer
+        than half of the last nine. The lower of two in the middle counts, so the second measurement corrects a slow first
+        measurement.
 
         Args:
             busy: of a run on a thread, the nanoseconds in which the thread had a core.
@@ -61,11 +62,11 @@ class Cost:
 
     @property
     def hop(self) -> float:
-        """The usual nanoseconds of a hop to the device's thread or back; 0 where there was none."""
+        """The usual nanoseconds of a hop to the device's thread or back; 0 before the first hop."""
         return sorted(self._hops)[(len(self._hops) - 1) // 2] if self._hops else 0.0
 
     def alone(self) -> tuple[float, float]:
-        """The nanoseconds of a run that finds a core free as soon as it wants one, and the part in which it wants none.
+        """The nanoseconds of a run that finds a core free as soon as it wants a core, and the part in which it wants none.
 
         A thread is without a core where its kernel sleeps, as for a disk, and where others have the cores. The latter comes
         and goes: what is left in the best quarter of the last runs is the kernel's own.

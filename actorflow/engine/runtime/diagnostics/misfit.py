@@ -50,7 +50,7 @@ def misfit(node: Node, inputs: Sequence[Given]) -> str | None:
     """Why the node's op refuses inputs of these types and shapes, or None where its rules have nothing against them."""
     if len(inputs) != len(node.inputs):
         return None
-    dtypes: Any = [each.dtype for each in inputs]  # a rule that needs one that is not known fails
+    dtypes: Any = [each.dtype for each in inputs]  # a rule that needs an unknown type fails
     context = Inference(
         lookup(node.op),
         node.attrs,
@@ -68,7 +68,7 @@ def misfit(node: Node, inputs: Sequence[Given]) -> str | None:
 
 
 def translated(op: str, message: str) -> str | None:
-    """A message of an array library in plain words, where it is about shapes and full of terms of its own."""
+    """A message of an array library in plain words, if the message is about shapes and full of terms of its own."""
     if any(term in message for term in _JARGON):
         return f"The shapes of the inputs of {op} don't fit each other."
     return None

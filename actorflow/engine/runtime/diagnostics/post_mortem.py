@@ -22,11 +22,11 @@ _LOG = get_logger("trace")
 class PostMortem:
     """Writes timelines to a folder, which never ends a training: a disk that is full is told of in the log, once.
 
-    Files are written behind the event loop, one at a time and at most one in `pause` seconds; of a task's files the newest
+    Files are written behind the event loop, singly and at most one file in `pause` seconds; of a task's files the newest
     `MOST_FILES` stay. The errors of steps are in them, whose texts may carry values.
 
     Args:
-        folder: is made where it is not there.
+        folder: is made if it does not exist.
         task: such as `/job:worker/task:0`; files begin with its name.
         pause: seconds; a failure that follows another one so soon has no file of its own.
     """

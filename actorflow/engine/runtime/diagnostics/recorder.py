@@ -1,4 +1,4 @@
-"""`Recorder`: the last seconds of a task's steps, for a look back when one has failed.
+"""`Recorder`: the last seconds of a task's steps, for a look back after a failure.
 
 One step in many is traced. The begin, the end and the error of each step that fails or takes longer than a millisecond are
 kept as well. Steps older than `seconds` make room. A step that fails, or that waits for too long, has all of it written to a
@@ -55,8 +55,8 @@ class Recording:
         {'y'}
 
     Args:
-        every: the number of a step that is traced is a multiple of this, so that all tasks of a step trace the same ones; 0
-            traces none.
+        every: the number of a step that is traced is a multiple of this, so that all tasks of a step trace the same steps;
+            0 traces none.
         seconds: for how many seconds steps are kept.
         events: how many events and steps are kept at most.
         folder: where a step that fails, or that waits for longer than `seconds`, has a timeline of what is kept then written;
@@ -115,8 +115,8 @@ class RecordedStep(NamedTuple):
     """A step, or a part of it on this task.
 
     begun, ended: nanoseconds of the monotonic clock.
-    error: empty where it ended well; `under way` where it has not ended.
-    trace: None where it was not traced.
+    error: empty if the step ended well; `under way` if it has not ended.
+    trace: None for a step without a trace.
     size: how many events and steps it counts for.
     """
 

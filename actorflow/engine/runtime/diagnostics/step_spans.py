@@ -1,7 +1,7 @@
-"""`StepSpans`: another system that is told of steps while they run, such as OpenTelemetry; none unless a program installs one.
+"""`StepSpans`: another system that is told of steps while they run, such as OpenTelemetry; none unless a program installs it.
 
-A span has a context, a text that names it in other processes: a request takes it along, and the span of the one who
-serves it is its child.
+A span has a context, a text that names it in other processes: a request takes it along, and the span of the task that
+serves the request is its child.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 MOST_CONTEXT = 4096
-"""Characters of a context; a longer one is not taken."""
+"""Characters of a context; a longer context is not taken."""
 
 
 class StepSpans(Protocol):
     """The interface of such a system."""
 
     def context(self) -> str:
-        """The context of the current span; empty where there is none, and no span is wanted."""
+        """The context of the current span; empty without a current span, and if no span is wanted."""
 
     def within(self, name: str, context: str, attributes: Mapping[str, Any]) -> AbstractContextManager[object]:
-        """A block in which a new span is the current one: a child of the one with that context, or of the current one. An error
-        that leaves the block is the span's."""
+        """A block in which a new span is current: a child of the span with that context, or of the current span. An error that
+        leaves the block is the span's."""
 
 
 installed: StepSpans | None = None
@@ -36,7 +36,7 @@ def install(spans: StepSpans | None) -> None:
 
 
 def current() -> str:
-    """The context of the current span; empty where there is none."""
+    """The context of the current span; empty without a current span."""
     return "" if installed is None else installed.context()[:MOST_CONTEXT]
 
 

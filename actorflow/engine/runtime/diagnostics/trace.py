@@ -34,16 +34,16 @@ _SETTLING = forks.new_lock()
 
 
 class Event(NamedTuple):
-    """One kernel's run. All times are nanoseconds on the monotonic clock of the process that is given the trace; the
-    tasks of its host read the same clock, and those of other hosts are brought to it (see `Trace.clock_error`).
+    """One kernel's run. All times are nanoseconds on the monotonic clock of the process that is given the trace. The
+    tasks of its host read the same clock; times of other hosts are brought to it (see `Trace.clock_error`).
 
     begun, ended: of the kernel. A Recv begins when its task asks for the tensor, and ends when that is there.
     order: counts events.
     thread: whether it ran on the device's thread.
-    arrived: when the first of the node's inputs or control edges brought something; 0 where it waits for none.
+    arrived: when the first of the node's inputs or control edges brought something; 0 for a node that waits for nothing.
     ready: when the last of them did.
     key: of a Send and its Recv the edge that they carry, else empty.
-    members: of a region, which runs several nodes of the graph as one, their names.
+    members: of a region, which runs several nodes of the graph as one node, their names.
     marks: of a Send or a Recv: `lossy` where the tensor went in fewer bits, `scheduled` where the Recv was put off until its
         tensor was wanted soon.
     """
@@ -92,7 +92,7 @@ class Span(NamedTuple):
     """The work of a task or the client for a step, beside its kernels; times as those of `Event`.
 
     name: such as `Session.run`, `prepare` or `serve`.
-    category: `client`, `runtime`, `rpc`, or `step` of one that a task has recorded.
+    category: `client`, `runtime`, `rpc`, or `step` for a step that a task has recorded.
     task: the task, such as `/job:worker/task:0`; empty for the client.
     about: more of it, such as the error with which a recorded step ended.
     """
@@ -121,7 +121,7 @@ class Prediction:
 
 @public("af")
 class Trace:
-    """Pass one to `session.run(..., trace=trace)`; afterwards `events` lists the kernels that ran, in order.
+    """Pass a trace to `session.run(..., trace=trace)`; afterwards `events` lists the kernels that ran, in order.
 
     A trace that is passed to several runs has the events of all of them.
 
@@ -171,8 +171,8 @@ class Trace:
         self._last = 0
         """When the last event or span of those that were added ended."""
         self._notes: deque[tuple[Any, ...]] = deque()
-        """The notes that are no events and spans yet; one that is neither by its length is the end of what began when
-        the one before it ended."""
+        """The notes that are no events and spans yet; a note that is neither by its length is the end of what began
+        when the note before it ended."""
 
     @property
     def events(self) -> list[Event]:
@@ -352,7 +352,7 @@ class Trace:
         return events, [(s.name, s.category, s.task, s.begun, s.ended, s.about) for s in self.spans]
 
     def names(self) -> list[str]:
-        """The names of the nodes that ran, in order; those of a region one after another.
+        """The names of the nodes that ran, in order; those of a region in sequence.
 
         Example:
             >>> x = af.placeholder(af.float32, name="x")

@@ -17,9 +17,9 @@ class Wait:
     """Why a kernel has not gone on.
 
     what: goes on after the node's name: "waits for an element of queue 'q', which is empty (0 of 10 elements, open)".
-    resource: the name of the resource that it waits at; empty where there is none.
+    resource: the name of the resource that it waits at; empty without a resource.
     users: who else uses that resource. The event that ends the wait comes first.
-    holders: the steps that have the resource for themselves until they let go of it, where it is such a resource.
+    holders: of a resource that steps have for themselves until they let go of it, these steps.
     is_at_work: whether a thread of this process works for the kernel, and so ends the wait: its step does not stand still.
     """
 
@@ -66,7 +66,7 @@ class StepReport:
     waiting: its nodes; what waits for others that wait comes last.
     more: how many were left out.
     unfinished: the nodes with a resource that have not run yet.
-    idle: for how many seconds nothing of it has run, so that only something from outside makes it go on; None where it runs.
+    idle: for how many seconds nothing of it has run, so that only something from outside makes it go on; None while it runs.
     """
 
     step: int

@@ -59,7 +59,7 @@ class _Call(Generic[T]):
 class _Interrupts:
     """The handler of Ctrl-C while the main thread performs a call: the call is cancelled, and KeyboardInterrupt is
     raised when it has ended, as `asyncio.run` does. Raised at once, in the middle of the bookkeeping of a step, it
-    would leave a step that never ends. A second one is raised at once. A handler of the program's own stays.
+    would leave a step that never ends. A second Ctrl-C raises at once. A handler of the program's own stays.
     """
 
     __slots__ = ("_call", "_loop", "_mine", "seen")
@@ -88,8 +88,8 @@ class _Interrupts:
 
 
 class LoopDriver:
-    """An event loop that its callers drive in turn. Any number of threads may call at once: one of them drives, and serves
-    the others until its own call is done; then the next one drives."""
+    """An event loop that its callers drive in turn. Any number of threads may call at once: one of the threads drives, and
+    serves the others until its own call is done; then the next thread drives."""
 
     def __init__(self) -> None:
         self._used = False
@@ -149,7 +149,7 @@ class LoopDriver:
         return outcome
 
     def _running_loop(self) -> asyncio.AbstractEventLoop | None:
-        """The event loop in which the caller is, which is not this one."""
+        """The event loop in which the caller is, which is not the driver's loop."""
         if self.is_of_parent:
             raise forks.refusal("What is called", self._process)
         self._used = True
@@ -214,7 +214,7 @@ class LoopDriver:
         while call.task is None:  # `submit` is on its way
             loop.call_soon(loop.stop)
             loop.run_forever()
-        if call.done:  # by the thread that drove before; a stop would be left over for the next one
+        if call.done:  # by the thread that drove before; a stop would be left over for the next driver
             return
         call.task.add_done_callback(self._stop)
         interrupted = False
@@ -270,7 +270,7 @@ class LoopDriver:
                     self._idle.notify_all()
 
     def _perform_on_helper(self, call: _Call[Any]) -> None:
-        """Performs the call on a thread of its own, because this one is inside another event loop."""
+        """Performs the call on a thread of its own, because this thread is inside another event loop."""
         failure: list[BaseException] = []
         context = copy_context()
 
@@ -292,7 +292,7 @@ class LoopDriver:
             raise failure[0]
 
     def close(self, *, wait: bool = True) -> None:
-        """Closes the loop when all calls have ended; later ones are refused. A second call does nothing, nor does a copy's."""
+        """Closes the loop when all calls have ended; later calls are refused. A second call does nothing, nor does a copy's."""
         if self.is_of_parent:
             return
         with self._lock:

@@ -1,7 +1,8 @@
 """An event loop that looks again for a moment before it sleeps, where answers lately came within that moment.
 
-To wake a thread that sleeps takes as long as a small request: the sender's core has to interrupt another one, which comes
-out of its idle state, on a virtual machine by way of the host. A thread that is still looking needs no waking.
+To wake a thread that sleeps takes as long as a small request. The sender's core has to interrupt another core, which
+comes out of its idle state; on a virtual machine the interrupt goes by way of the host. A thread that is still looking
+needs no waking.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ there are any, the loop sleeps."""
 
 class PollingSelector(selectors.DefaultSelector):
     """The system's selector, which polls before it sleeps while at least two of three waits are short. After each look it gives
-    its core to whoever wants it. One that is to be `alone` sleeps while the program has other threads of Python: whoever looks
-    all the time hardly lets them have the interpreter."""
+    its core to whoever wants it. A selector that is to be `alone` sleeps while the program has other threads of Python: whoever
+    looks all the time hardly lets them have the interpreter."""
 
     _look = selectors.DefaultSelector.select
     _selector: Any

@@ -1,4 +1,4 @@
-"""`running_loop`: the event loop of asyncio that runs here, or an error that says what to do without one."""
+"""`running_loop`: the event loop of asyncio that runs here, or an error that says what to do without a loop."""
 
 from __future__ import annotations
 

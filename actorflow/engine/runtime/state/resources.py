@@ -33,7 +33,7 @@ class Resumable(Protocol):
         """Its position now."""
 
     def restore(self, state: bytes) -> None:
-        """Goes to where it was. The empty state is that of a fresh one."""
+        """Goes to that position. The empty state is that of a fresh resource."""
 
 
 class Place:
@@ -52,8 +52,8 @@ NOWHERE = Place()
 class ResourceManager:
     """Named resources by (container, type, name) on one device.
 
-    The default container (the empty name) is this manager's own; named ones belong to `shared` where that is given,
-    so that all sessions of a process that use the device find the same state there.
+    The default container (the empty name) is this manager's own; named containers belong to `shared` where that is
+    given, so that all sessions of a process that use the device find the same state there.
     """
 
     def __init__(self, shared: ResourceManager | None = None) -> None:
@@ -70,7 +70,7 @@ class ResourceManager:
         return self._containers.setdefault(name, {})
 
     def lookup_or_create(self, container: str, name: str, kind: type[R], make: Callable[[], R]) -> R:
-        """The resource of that name, made by `make` where there is none."""
+        """The resource of that name, made by `make` if it does not exist."""
         resources = self._container(container)
         stored = resources.get((kind, name))
         if stored is None:
@@ -106,14 +106,14 @@ class ResourceManager:
         return self._resuming
 
     def resume(self, states: Mapping[tuple[str, str, str], bytes]) -> None:
-        """Brings each resumable resource to its state among `states`, or to that of a fresh one. One that is made later
-        starts there."""
+        """Brings each resumable resource to its state among `states`, or to that of a fresh resource. A resource that
+        is made later starts there."""
         self._resuming = dict(states)
         for key, resource in self.resumable().items():
             resource.restore(self._resuming.pop(key, b""))
 
     def lookup(self, container: str, name: str, kind: type[R]) -> R:
-        """The resource of that name. Raises NotFoundError where there is none."""
+        """The resource of that name. Raises NotFoundError for an unknown name."""
         stored = self._container(container).get((kind, name))
         if stored is None:
             raise NotFoundError(f"Container {container!r} has no {kind.__name__} {name!r}.")
@@ -121,7 +121,7 @@ class ResourceManager:
         return resource
 
     def reset(self, containers: Iterable[str] = ("",)) -> None:
-        """Drops what these containers hold; by default the unnamed one. Others keep theirs."""
+        """Drops what these containers hold; by default the unnamed container. Others keep theirs."""
         for name in containers:
             if not isinstance(name, str):
                 raise InvalidArgumentError(f"Containers are named by strings; got {name!r}.")

@@ -27,7 +27,7 @@ class Watcher(Protocol):
     """It knows the value of variables."""
 
     def thaw(self) -> None:
-        """One of them is about to have another value. Called on any thread."""
+        """A variable is about to have another value. Called on any thread."""
 
 
 class VariableState:
@@ -121,7 +121,7 @@ class VariableState:
         self._take(buffer)
 
     def writable(self) -> np.ndarray[Any, Any]:
-        """The buffer, for a kernel that changes it in place before it returns. A snapshot in use keeps the old one.
+        """The buffer, for a kernel that changes it in place before it returns. A snapshot in use keeps the old buffer.
 
         Raises:
             FailedPreconditionError: nothing was assigned yet.

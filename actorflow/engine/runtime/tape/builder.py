@@ -69,7 +69,7 @@ class TapeBuilder(TapeWriter):
         """A second place of constants of rank 0: numpy's scalars, which are faster beside scalars."""
         self._entries: dict[str, KernelDef] = {}
         self._into: dict[str, int] = {}
-        """The array that a member's result goes into, if that is no fresh one."""
+        """The array that a member's result goes into, if that is no fresh array."""
 
     def pieces(self, pieces: Sequence[Node | FusedLoop]) -> Iterable[Piece]:
         """Joins neighbours that one call can compute to a series."""
@@ -152,7 +152,7 @@ class TapeBuilder(TapeWriter):
             self._scalars[tensor_id] = self.hold(value[()])
 
     def _alias(self, tensor_id: TensorId, place: int, shape: Shape) -> None:
-        """Has a tensor lie in the place of another one."""
+        """Has a tensor lie in the place of another tensor."""
         self._places.setdefault(tensor_id, place)
         self._shapes[tensor_id] = shape
 

@@ -96,7 +96,7 @@ class LoopBuilder(TapeBuilder):
         return len(self.instructions) - 1
 
     def _land(self, jump: int, target: int | None = None) -> None:
-        """Has a jump go to an instruction, or to the one that comes next."""
+        """Has a jump go to an instruction, or to the next instruction."""
         target = len(self.instructions) if target is None else target
         self.instructions[jump] = replace(self.instructions[jump], target=target)
 

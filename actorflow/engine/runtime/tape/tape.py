@@ -1,4 +1,4 @@
-"""`Tape`: instructions over numbered places. The loop here is the reference; a library may provide a faster one.
+"""`Tape`: instructions over numbered places. The loop here is the reference; a library may provide a faster loop.
 
 A region of the graph is a tape, and so is a while loop. Inputs, results of calls and constants have a place each. An instruction
 says which places it reads, which it writes, and which hold nothing afterwards.

@@ -1,4 +1,4 @@
-"""`TapeWriter`: instructions are added one after the other, and their places are numbered at the end."""
+"""`TapeWriter`: instructions are added in sequence, and their places are numbered at the end."""
 
 from __future__ import annotations
 

@@ -24,9 +24,9 @@ class Explained:
 
     Work that overlaps counts once, for the kind that stands first in `seconds`.
 
-    seconds: for each kind of work: `run` kernels, `queue` ready nodes that waited for their turn, `dispatch` tokens from node to
-        node, `transfer` tensors between devices, `rpc` requests and replies between tasks, `client` and `runtime` what happens
-        before the first node and after the last.
+    seconds: for each kind of work. `run` is kernels, `queue` ready nodes that waited for their turn, `dispatch` tokens from
+        node to node. `transfer` is tensors between devices, and `rpc` requests and replies between tasks. `client` and
+        `runtime` are what happens before the first node and after the last.
     gaps: the stretches of which nothing is known, [begin, end] in nanoseconds of the monotonic clock, the longest first.
     share: the explained part of the run's time, from 0 to 1.
     """
@@ -73,7 +73,7 @@ def _is_around(name: str) -> bool:
 
 
 def _dispatches(trace: Trace) -> Iterator[tuple[int, int]]:
-    """From a node's end to the readiness of the next one on its device, which the end has brought about."""
+    """From a node's end to the readiness of the next node on its device, which the end has brought about."""
     by_device: dict[str, list[tuple[int, int]]] = {}
     for event in trace.events:
         by_device.setdefault(event.device, []).append((event.ended, 0))

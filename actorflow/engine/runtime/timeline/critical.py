@@ -20,7 +20,7 @@ class Stretch:
     kind: `run`: a kernel ran. `queue`: a node was ready, and something else ran. `dispatch`: between a node's end and the
         next one's readiness. `transfer`: a token was on its way. `client`: before the first node and after the last.
     name: the node; of a transfer the tensor; of the client what it did.
-    device: where it was; of a transfer, to where.
+    device: the place; of a transfer, the destination.
     """
 
     kind: Kind
@@ -36,7 +36,7 @@ class Stretch:
 
 
 def critical_path(trace: Trace) -> list[Stretch]:
-    """The stretches from the begin of the last run to its end, each of which begins where the one before ends.
+    """The stretches from the begin of the last run to its end, each of which begins at the end of the stretch before.
 
     From the last node that ended, the path goes back to what brought the node's last token: the event on its device that
     ended last before, or for a Recv the Send. A trace without spans of a client begins with its first event.
@@ -59,7 +59,7 @@ def critical_path(trace: Trace) -> list[Stretch]:
 
 
 def last_run(trace: Trace) -> Span | None:
-    """The span of the last run; of recorded steps the last traced one, on all its tasks."""
+    """The span of the last run; of recorded steps the last traced step, on all its tasks."""
     runs = [span for span in trace.spans if span.name == "Session.run"]
     if not runs:
         steps = [span for span in trace.spans if span.category == "step"]

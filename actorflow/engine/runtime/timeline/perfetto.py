@@ -21,7 +21,7 @@ def to_perfetto(timeline: Timeline) -> bytes:
     writer.describe(timeline)
     changes: list[tuple[int, int, int, int, Any]] = []
     for number, piece in enumerate(timeline.slices):
-        # At one time, ends come before begins, and of begins the one that lasts longer.
+        # At one time, ends come before begins, and longer slices begin before shorter slices.
         changes.append((piece.begun, 1, -piece.ended, number, piece))
         changes.append((piece.ended, 0, -piece.begun, -number, piece))
     for lane, time, value in timeline.points:
@@ -87,7 +87,7 @@ class _Writer:
         return annotation + write_int(2 if isinstance(value, bool) else 4, int(value))
 
     def _number(self, kind: int, name: str) -> int:
-        """The number of a name, which is told with the next packet where it is new."""
+        """The number of a name, which is told with the next packet if the name is new."""
         number = self._known.get((kind, name))
         if number is None:
             number = self._known[kind, name] = len(self._known) + 1

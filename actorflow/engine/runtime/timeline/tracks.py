@@ -55,7 +55,7 @@ class Process:
 
 @dataclass(slots=True)
 class Timeline:
-    """A picture of a trace; all times are nanoseconds from its first one."""
+    """A picture of a trace; all times are nanoseconds from its first time."""
 
     processes: list[Process] = field(default_factory=list)
     lanes: list[Lane] = field(default_factory=list)
@@ -194,7 +194,7 @@ class _Picture:
         kind: Literal["slices", "counter"] = "slices",
         again: bool = False,
     ) -> int:
-        """The lane of a name, a new one unless it is there; always a new one with `again`."""
+        """The lane of a name, a new lane unless the name has a lane; always a new lane with `again`."""
         key = f"{process}\n{name}"
         if again or key not in self._numbers:
             if process not in self._numbers:

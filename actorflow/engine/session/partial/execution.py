@@ -34,7 +34,7 @@ class PartialExecution:
 
     Args:
         check: raises OpError for a feed, by its place, that does not fit.
-        accounting: counts the step where it only waits.
+        accounting: counts the step while it only waits.
     """
 
     def __init__(

@@ -171,8 +171,8 @@ class PlanBuilder:
         )
 
     def evaluate(self, node: Node, inputs: list[Any]) -> Any:
-        """Runs a node's kernel now, for constant folding; None where it can't run outside of a step. A node of another
-        task is computed here, on the first device."""
+        """Runs a node's kernel now, for constant folding; None if it can't run outside of a step. A node of another task is
+        computed here, on the first device."""
         device = self.devices.get(node.device) or next(iter(self.devices.values()))
         if (launching := as_asynchronous(device)) is not None:
             device = launching.host

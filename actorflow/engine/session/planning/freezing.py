@@ -1,8 +1,8 @@
 """`Freezing`: while nothing writes the variables that a plan reads, another plan is run in which their values are constants.
 
-A server runs one signature thousands of times between two updates of its weights, and an evaluation goes through a data set with
-the same ones. If they are constants, kernels are prepared for them, normalizations become part of the weights, and nothing is
-read (`actorflow.engine.passes.freeze`).
+A server runs one signature thousands of times between two updates of its weights, and an evaluation goes through a data set
+with the same weights. If they are constants, kernels are prepared for them, normalizations become part of the weights, and
+nothing is read (`actorflow.engine.passes.freeze`).
 
 When a plan has run a few times, its variables are watched, and they are frozen in one of the next runs. So a training that
 looks at its loss after each step never gets there. The first write, by any step, ends it: runs that begin later read
@@ -49,7 +49,7 @@ class Freezing(Generic[P]):
         self._frozen: P | None = None
         self._watched: dict[str, VariableState] = {}
         self._left = _RUNS
-        """The runs before the next look at the variables; none is left where there is nothing to look for."""
+        """The runs before the next look at the variables; 0 if there is nothing to look for."""
         self._due = 0.0
         self._took = 0.0
         """Seconds that the last plan took to make."""
@@ -101,8 +101,8 @@ class Freezing(Generic[P]):
         self._due = time.monotonic() + _PATIENCE * self._took
 
     def _freeze(self, values: Mapping[str, Any], number: int) -> None:
-        """Makes the plan, in the background, and lets it run unless a variable was written meanwhile. One that can't be made is
-        not tried again."""
+        """Makes the plan, in the background, and lets it run unless a variable was written meanwhile. A plan that can't be made
+        is not tried again."""
         if number != self._number:
             return
         begun = time.monotonic()

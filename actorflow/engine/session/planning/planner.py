@@ -79,9 +79,9 @@ class Divided:
 
 
 class Planner(Generic[P]):
-    """Places the nodes of one session on `devices`, divides signatures over them, and keeps the plans that `make` makes of that:
-    compiled ones where the devices are of this process, shares of tasks at a master. Placement is sticky: a node keeps the device
-    that it first got, until `forget`.
+    """Places the nodes of one session on `devices`, divides signatures over them, and keeps the plans that `make` makes of
+    that. They are compiled if the devices are of this process, and shares of tasks at a master. Placement is sticky: a node
+    keeps the device that it first got, until `forget`.
 
     Args:
         folding: runs the kernels of constants that are folded.
@@ -106,7 +106,7 @@ class Planner(Generic[P]):
         self._make = make
         self._lock = threading.Lock()
         self._turn = asyncio.Lock()
-        """Plans are made one by one: a thread for each one that waits would do nothing else."""
+        """Plans are made in turn: a thread for each waiting plan would do nothing else."""
         self._devices = devices
         self._plans: dict[Any, P] = {}
         self._signatures: dict[Any, Signature] = {}
@@ -114,11 +114,11 @@ class Planner(Generic[P]):
         """Plans by the placement that is on trial."""
 
     def plans(self) -> list[P]:
-        """The plans that are kept. Safe on any thread, and never waits for one that is being made."""
+        """The plans that are kept. Safe on any thread, and never waits for a plan that is being made."""
         return list(self._plans.values())
 
     def forget(self, measurements: Iterable[NodeMeasurement]) -> None:
-        """Lets go of all plans; the next ones are placed by what runs have shown. See `Placer.forget`."""
+        """Lets go of all plans; later plans are placed by the measurements of runs. See `Placer.forget`."""
         with self._lock:
             self.placer.forget(measurements)
             self._plans.clear()
@@ -142,8 +142,8 @@ class Planner(Generic[P]):
     async def search(
         self, measurements: Sequence[NodeMeasurement], seconds: float, seed: int, trials: int | None = None
     ) -> SearchReport:
-        """Looks for a better placement by what runs have shown. One that is expected to be faster is kept for `plan` with
-        `trial`, until `settle`. See `actorflow.engine.placement.search`.
+        """Looks for a better placement by what runs have shown. A placement that is expected to be faster is kept for `plan`
+        with `trial`, until `settle`. See `actorflow.engine.placement.search`.
 
         Raises:
             ResourceExhaustedError: no placement that it tries fits into the devices' memory.
@@ -183,8 +183,8 @@ class Planner(Generic[P]):
         return planner
 
     def settle(self, adopt: bool, verdict: str) -> bool:
-        """Ends the trial of the placement that the last search has found: from now on it is the one in force, or forgotten.
-        Gives whether it was there, and is in force."""
+        """Ends the trial of the placement that the last search has found: from now on it is in force, or forgotten. Gives
+        whether it was there, and is in force."""
         with self._lock:
             candidate, self._candidate = self._candidate, None
             if self.placer.searched is not None:
@@ -206,9 +206,9 @@ class Planner(Generic[P]):
     async def plan(
         self, signature: Signature, *, coalesce: bool = True, ordered: bool = False, trial: bool = False
     ) -> P:
-        """The plan for `signature`, made now where there is none. Callers that ask for one being made wait for it. A plan for the
-        same feeds and targets in another order serves as well, unless they are `ordered`. With `trial` it is placed as the last
-        search has found, where that is on trial."""
+        """The plan for `signature`, which is made at its first use. Callers that ask for a plan in the making wait for it. A
+        plan for the same feeds and targets in another order serves as well, unless they are `ordered`. With `trial` it is
+        placed as the last search has found, where that is on trial."""
         if trial and self._candidate is not None:
             return await self._candidate.plan(signature, coalesce=coalesce, ordered=ordered)
         key = (signature.key, coalesce, (*signature.feeds, *signature.targets) if ordered else None)
@@ -226,7 +226,7 @@ class Planner(Generic[P]):
             return await on_thread(lambda: self._planned(key, signature, options, nodes))
 
     def _planned(self, key: Any, signature: Signature, options: PlanOptions, nodes: Mapping[str, Node]) -> P:
-        with self._lock:  # held for long by planning threads only, and one that a cancelled caller has left behind
+        with self._lock:  # held for long by planning threads only, even after their caller was cancelled
             plan = self._plans.get(key)
             if plan is not None:
                 return plan

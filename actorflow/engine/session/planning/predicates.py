@@ -15,9 +15,9 @@ from actorflow.graph.node import Node, TensorId
 from actorflow.graph.structure.feeds import Feed
 
 Given: TypeAlias = "tuple[bool | None, ...]"
-"""A value for each predicate, None where it is no scalar."""
+"""A value for each predicate, None for a value that is no scalar."""
 MOST_PLANS = 8
-"""The plans of a signature; further values are left to one for all of them."""
+"""The plans of a signature; further values are left to a plan for all of them."""
 _LOGIC = (roles.IDENTITY, roles.LOGIC)
 
 
@@ -38,7 +38,7 @@ def given(predicates: Sequence[TensorId], values: Mapping[TensorId, Any]) -> Giv
 
 
 def all_given(predicates: Sequence[TensorId]) -> list[Given]:
-    """All values that predicates may have; none where there are too many."""
+    """All values that predicates may have; empty if they are too many."""
     return list(product((False, True), repeat=len(predicates))) if 1 << len(predicates) <= MOST_PLANS else []
 
 

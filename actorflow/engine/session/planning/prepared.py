@@ -32,7 +32,7 @@ class Prepared:
     plans: dict[Given, Any] = field(default_factory=dict)
 
     async def plan_for(self, now: Given, engine: Engine) -> Any:
-        """The plan for the values that predicates have now, or one for all values where there are many."""
+        """The plan for the values that predicates have now, or the plan for all values if there are many."""
         if len(self.plans) >= MOST_PLANS:
             now = (None,) * len(now)
         constants = {e: value for e, value in zip(self.predicates, now) if value is not None}
@@ -40,7 +40,7 @@ class Prepared:
         return plan
 
     async def all_plans(self, engine: Engine) -> Any:
-        """Makes the plans for all values. Gives the one that is for any."""
+        """Makes the plans for all values. Gives the plan for any values."""
         if self.plan is not None:
             return self.plan
         for now in all_given(self.predicates):

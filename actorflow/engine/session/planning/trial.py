@@ -1,4 +1,4 @@
-"""`PlacementTrial`: steps run by the present placement and by one that a search has found, in turns, until a sign test decides.
+"""`PlacementTrial`: steps run by the present placement and by the result of a search, in turns, until a sign test decides.
 
 Only the program's own steps run: another run of a training step would train. Each pair of steps of one signature, in an order
 that is drawn, is one comparison; under equal placements it goes either way as a coin does.

@@ -1,4 +1,4 @@
-"""How steps wait: for their turn, until a deadline, for one another; reports of it; and what their callers get.
+"""How steps wait: for their turn, until a deadline, for other steps; reports of it; and what their callers get.
 
 admission.py   admission: how many steps run at once, how many wait for their turn or for something else, and the refusal of
                more

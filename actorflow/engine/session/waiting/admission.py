@@ -15,7 +15,7 @@ from actorflow.errors import FailedPreconditionError, Overloaded, with_topic
 class Admission:
     """Counts the steps of a session, each in one of three places, and bounds all three.
 
-    `inflight` steps run, `queued` ones wait for their turn to run. A step whose remaining nodes all wait in asynchronous
+    `inflight` steps run, `queued` steps wait for their turn to run. A step whose remaining nodes all wait in asynchronous
     kernels, for a queue perhaps, gives its turn up and counts as `waiting`: the step that ends its wait may be one of the
     queue. Coming back it runs at once, so `inflight` may be over its limit for a while.
     """
@@ -40,7 +40,7 @@ class Admission:
         return len(self._queue)
 
     def enter_nowait(self) -> bool:
-        """Takes a place if one is free now."""
+        """Takes a place if it is free now."""
         if self.inflight < self.max_inflight and not self._queue:
             self.inflight += 1
             return True
@@ -52,7 +52,7 @@ class Admission:
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[Callable[[], None]]:
         """Waits until no step is in flight, and lets none in but the caller's, to the end of the block or until the
-        function that it gives is called. Steps that wait in asynchronous kernels stay where they are.
+        function that it gives is called. Steps that wait in asynchronous kernels stay in their places.
 
         Raises:
             FailedPreconditionError: somebody else is alone already.

@@ -21,7 +21,7 @@ _LOG = get_logger("session")
 
 @dataclass(frozen=True, slots=True)
 class WaitingStep:
-    """A step at one moment: for how many seconds it has only waited (None where it runs), and the lines of its report."""
+    """A step at one moment: for how many seconds it has only waited (None while it runs), and the lines of its report."""
 
     step: int
     idle: float | None
@@ -79,7 +79,7 @@ class DeadlockDetector:
         """Tells of what stands still. Gives whether it is of use to look again before another step begins to wait."""
         again, ripe = False, _RIPE * self.after
         still: list[WaitingStep] = []
-        # One that has just begun to wait ran until then.
+        # A step that has just begun to wait ran until then.
         runs = any(step.idle is None or step.idle < ripe for step in steps)
         for report in steps:
             nodes = nodes_of(report.lines)

@@ -15,7 +15,7 @@ from actorflow.graph.node import Node
 _MOST_LINES = 18
 _MOST_USERS = 3
 NOTHING = "nothing in this graph"
-"""So ends the line on who would end a wait, where there is none."""
+"""So ends the line on who would end a wait, if nothing would."""
 
 
 def users_by_resource(nodes: Mapping[str, Node]) -> dict[str, list[Node]]:

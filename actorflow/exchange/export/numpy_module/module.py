@@ -58,7 +58,7 @@ def standalone(
         given: values that replace tensors for good; see `freeze`.
 
     Raises:
-        ValueError: the path or the name of an input can't be one.
+        ValueError: the path or the name of an input is not valid.
         InvalidArgumentError: something that the outputs need writes state; see `freeze`.
         UnimplementedError: nodes can't be written: branches and loops, random numbers, functions of Python, files, and
             element types that numpy alone does not have, such as bfloat16. All of them are named.

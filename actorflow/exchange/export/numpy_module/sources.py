@@ -55,7 +55,7 @@ class Sources:
 
         Args:
             value: a function or class, a module, an element type, a number, a text, or a collection of such.
-            what: where it comes from, for errors.
+            what: its origin, for errors.
 
         Raises:
             UnimplementedError: it can't be written.
@@ -92,7 +92,7 @@ class Sources:
         raise UnimplementedError(f"{what} needs {value!r:.100}, which can't be written into a standalone module.")
 
     def _plain(self, value: Any, what: str) -> str | None:
-        """The literal of a plain value; None where it is none."""
+        """The literal of a plain value; None for any other value."""
         if value is None or value is Ellipsis or isinstance(value, (bool, int, str, bytes, complex)):
             return repr(value)
         if isinstance(value, float):
@@ -225,7 +225,7 @@ def _without_document(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 class _Resolved(ast.NodeTransformer):
-    """Puts expressions of the new module in the place of names that mean something in the old one."""
+    """Puts expressions of the new module in the place of names that mean something in the old module."""
 
     def __init__(self, sources: Sources, names: dict[str, Any], what: str) -> None:
         self._sources, self._names, self._what = sources, names, what

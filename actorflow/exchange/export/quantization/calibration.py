@@ -73,7 +73,7 @@ class Histogram:
         losses = np.array([_divergence(sizes[:used].astype(np.float64), int(end), levels) for end in candidates])
         best = candidates[losses <= losses.min() + _EQUAL][
             -1
-        ]  # of ranges that lose as much, the one that cuts the least
+        ]  # of ranges that lose as much, the range that cuts the least
         return min(top, float(best) * width)
 
 

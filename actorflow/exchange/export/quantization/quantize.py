@@ -64,9 +64,9 @@ async def quantize(
         method: which range of the values is kept: all of them (`minmax`), the part `percentile` of their magnitudes, or as much
             as loses the least information when it is rounded (`entropy`).
         percentile: in percent, for the method `percentile`.
-        evaluation: feeds on which both graphs are compared, or pairs of feeds and labels (whole numbers, one for each row of the
-            first output); `calibration` unless given, where that can be gone through again, as a list can.
-        keep: names of nodes that stay in float32. One of a bias or ReLU is not taken into the product before it.
+        evaluation: feeds on which both graphs are compared, or pairs of feeds and labels (a whole number for each row of the
+            first output). By default it is `calibration`, if that can be read again like a list.
+        keep: names of nodes that stay in float32. A bias or ReLU among them is not taken into the product before it.
         smallest: the fewest weights of a node that is replaced; all of them unless given, since that makes the model smallest.
             Small products are quicker in float32: with oneDNN, one row at a time, those of up to some 50,000 weights where ranges
             are known, and of up to some 250,000 where each run measures them.
@@ -117,7 +117,7 @@ async def quantize(
 
 
 async def _items(data: Any) -> AsyncIterator[tuple[Any, Any]]:
-    """Feeds and labels; None where there are no labels."""
+    """Feeds and labels; the labels are None if missing."""
     if isinstance(data, AsyncIterable):
         async for item in data:
             yield item if isinstance(item, tuple) else (item, None)

@@ -93,7 +93,7 @@ def _flag(node: NodeDef, name: str) -> bool:
 
 
 def _refusal(messages: Messages, node: NodeDef, smallest: int) -> str:
-    """Why a node can't be replaced; "" where it can."""
+    """Why a node can't be replaced; "" if it can."""
     if node.op not in ("MatMul", "Conv2D"):
         return f"{node.op} has no form in int8 here"
     weights = messages.constant(data_inputs(node)[1])

@@ -14,7 +14,7 @@ training.py     steps of optimizers, gradients
 control.py      branches and loops
 sequences.py    sequences and optionals
 microsoft.py    ops of `com.microsoft`: whole numbers with scales, fused ops
-ml/             the models of `ai.onnx.ml`: linear ones, trees, support vector machines, encoders
+ml/             the models of `ai.onnx.ml`: linear models, trees, support vector machines, encoders
 nn/             what networks are made of: convolutions, pools, attention, recurrent layers, images, whole numbers
 """
 

@@ -17,7 +17,7 @@ HALVES = (af.float16, af.bfloat16)
 
 
 def rank_of(value: Any) -> int:
-    """The rank. Raises InvalidArgumentError where it is not known."""
+    """The rank. Raises InvalidArgumentError for an unknown rank."""
     dims = shape_of(value)
     if dims is None:
         raise NotKnownError(
@@ -71,18 +71,19 @@ def whole(value: Any) -> Any:
 
 
 def element(values: Any, at: int) -> Any:
-    """An element of a vector of whole numbers: an int where it is known, else a scalar of int64."""
+    """An element of a vector of whole numbers: an int if known, else a scalar of int64."""
     numbers = ints(values)
     return numbers[at] if numbers is not None else af.cast(values[at], af.int64)
 
 
 def at_least(value: Any, least: int) -> Any:
-    """The larger one of a size, which may be known or not, and a number."""
+    """The maximum of a size, which may be known or not, and a number."""
     return max(value, least) if isinstance(value, int) else af.maximum(value, np.int64(least))
 
 
 def in_int32(value: Any) -> Any:
-    """A count or place as int32, for ops that take no int64. One beyond it becomes the last one, which no tensor has."""
+    """A count or place as int32, for ops that take no int64. A larger value becomes the maximum of int32, which no tensor
+    has."""
     bounds = np.iinfo(np.int32)
     if dtype_of(value) is af.int64:
         value = af.minimum(af.maximum(value, np.int64(bounds.min)), np.int64(bounds.max))
@@ -90,14 +91,14 @@ def in_int32(value: Any) -> Any:
 
 
 def positive(axis: int, rank: int) -> int:
-    """An axis counted from the first dimension. Raises InvalidArgumentError where there is none."""
+    """An axis counted from the first dimension. Raises InvalidArgumentError for an axis outside of the rank."""
     if not -rank <= axis < rank:
         raise InvalidArgumentError(f"The axis {axis} is outside of the rank {rank}.")
     return axis % rank
 
 
 def counted_axis(axis: int, value: Any) -> int:
-    """An axis of a value, counted from the first dimension. The rank need not be known where it is counted so already."""
+    """An axis of a value, counted from the first dimension. The rank need not be known if the axis is counted so already."""
     if axis >= 0 and shape_of(value) is None:
         return axis
     return positive(axis, rank_of(value))
@@ -112,7 +113,7 @@ def known(value: Any, what: str) -> list[int]:
 
 
 def scalar(value: Any, default: Any = None) -> Any:
-    """The number that a value of one element is known to be; `default` where there is no value."""
+    """The number that a value of one element is known to be; `default` without a value."""
     if value is None:
         return default
     constant = static(value)

@@ -24,7 +24,7 @@ IMPURE |= {"If", "Loop", "Scan", "SequenceMap"}  # their bodies see values besid
 
 @onnx_op("If")
 def branch(node: Node, condition: Any) -> Any:
-    """Both branches are of the graph, unless the condition is known: then one is."""
+    """Both branches are of the graph, or, if the condition is known, only the chosen branch."""
     sides = {True: node.required("then_branch"), False: node.required("else_branch")}
     chosen = static(condition)
     if chosen is not None:
@@ -49,7 +49,7 @@ def _kind(info: Any) -> ValueType:
 
 
 def _fuller(left: Any, other: Any) -> Any:
-    """Of the forms of a value in both branches the one that has content."""
+    """The form with content, of the forms of a value in both branches."""
     if isinstance(left, Optional_) and left.value is None:
         return other
     if isinstance(left, Listed) and isinstance(other, Listed):

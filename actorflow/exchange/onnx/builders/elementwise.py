@@ -125,7 +125,7 @@ def mean(node: Node, *values: Any) -> Any:
 
 @onnx_op("BitShift")
 def shift(node: Node, x: Any, y: Any) -> Any:
-    """Shifts by as many bits as a number has, or more, leave nothing. A negative number of bits counts as such a one."""
+    """Shifts by as many bits as a number has, or more, leave nothing. A negative number of bits counts as such a number."""
     bits = 8 * dtype_of(x).size
     inside = af.logical_and(y >= number(0, y), y < number(bits, y))
     if node.required("direction") == "LEFT":
@@ -190,7 +190,7 @@ def selu(node: Node, x: Any) -> Any:
 
 
 def _bent(x: Any, alpha: float, width: float) -> Any:
-    """x where it is positive, else alpha · (exp(x / width) - 1). The other branch is kept finite, for its gradient."""
+    """x for a positive x, else alpha · (exp(x / width) - 1). The other branch is kept finite, for its gradient."""
     negative = af.minimum(x, number(0, x))
     return af.maximum(x, number(0, x)) + number(alpha, x) * af.expm1(negative / number(width, x))
 
@@ -272,7 +272,7 @@ def multinomial(node: Node, x: Any) -> Any:
 
 @onnx_op("Dropout")
 def dropout(node: Node, x: Any, ratio: Any = None, training: Any = None) -> Any:
-    """A file of a trained model drops nothing. One that asks for it draws in each run."""
+    """A file of a trained model drops nothing. A file that asks for dropout draws in each run."""
     share = np.float32(0.5) if ratio is None else static(ratio)
     flag = np.asarray(False) if training is None else static(training)
     if (flag is not None and not flag.any()) or (share is not None and not share.any()):

@@ -79,7 +79,7 @@ def scattered(x: Any, places: Any, updates: Any, how: str) -> Any:
 
 
 def _product_of(x: Any, places: Any, updates: Any) -> Any:
-    """The product of the updates of each element, 1 where there is none."""
+    """The product of the updates of each element, 1 without updates."""
     sizes = af.shape(x, out_type=af.int64)
     width = size_of(places, -1)
     strides = af.cumprod(af.concat([sizes[:width][1:], [np.int64(1)]], 0)[-width:], reverse=True)
@@ -104,7 +104,8 @@ def scatter_nd(node: Node, x: Any, indices: Any, updates: Any) -> Any:
 
 @onnx_op("OneHot", enlarging=True)
 def one_hot(node: Node, indices: Any, depth: Any, values: Any) -> Any:
-    """A depth beyond int32, or one that only a run knows, is compared with all places: the op of one-hot vectors takes int32."""
+    """A depth beyond int32, or a depth that only a run knows, is compared with all places: the op of one-hot vectors takes
+    int32."""
     axis = _last(node.attr("axis", -1), rank_of(indices))
     off, on = af.unstack(values, num=2) if isinstance(values, af.Tensor) else (values[0], values[1])
     count = ints(depth)

@@ -136,7 +136,7 @@ def top_k(node: Node, x: Any, k: Any) -> Any:
 
 @onnx_op("Unique")
 def unique(node: Node, x: Any) -> Any:
-    """By an order of all pieces: equal ones are neighbours in it, and the first of them counts."""
+    """By an order of all pieces: equal pieces are neighbours in it, and the first of them counts."""
     axis = node.attr("axis")
     rows = af.reshape(x, [-1, 1]) if axis is None else _rows(x, counted_axis(axis, x))
     order = _lexical_order(rows)

@@ -49,12 +49,12 @@ def _long(x: Any, length: Any) -> Any:
 
 
 def _number(value: Any, default: Any) -> Any:
-    """The whole number that an input is: an int where it is known, else a scalar of int64."""
+    """The whole number that an input is: an int if known, else a scalar of int64."""
     return default if value is None else element(af.reshape(value, [1]) if isinstance(value, af.Tensor) else value, 0)
 
 
 def _swapped(x: Any, axis: Any) -> Any:
-    """`x` with the dimension `axis` in the place of the last but one, and that one in its place."""
+    """`x` with the dimension `axis` and the last but one dimension swapped."""
     rank = rank_of(x)
     order = list(range(rank))
     if isinstance(axis, int):

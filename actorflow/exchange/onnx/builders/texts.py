@@ -34,7 +34,7 @@ def regex_full_match(node: Node, x: Any) -> Any:
 
 @onnx_op("StringSplit")
 def string_split(node: Node, x: Any) -> Any:
-    """The parts of each string, filled up with empty ones to the largest number of parts; and how many there are."""
+    """The parts of each string, filled up with empty strings to the largest number of parts; and how many there are."""
     parts = af.strings.split(
         af.reshape(x, [-1]), np.array(raw(node.attr("delimiter", "")), object), maxsplit=node.attr("maxsplit", -1)
     )

@@ -68,7 +68,7 @@ class Block:
     Args:
         file: what it shares with the other blocks.
         parent: the block around it.
-        nodes: where it writes to; a list of its own unless given.
+        nodes: the list to which it adds; a list of its own unless given.
         frame: the loop whose body it is.
         predicate: the tensor that decides about the branch that it is.
     """
@@ -98,7 +98,7 @@ class Block:
             block = block.parent
 
     def get(self, tensor: Tensor) -> str:
-        """The name of a tensor's value; what gives it is written where it is not yet."""
+        """The name of a tensor's value; what gives it is written first, unless it is written already."""
         stack = [(self, tensor)]
         while stack:  # without recursion along a graph that is deep; control flow and its bodies recurse
             block, current = stack[-1]
@@ -208,7 +208,7 @@ def required(tensor: Tensor, what: str) -> list[int]:
 
 
 def rank_of(tensor: Tensor) -> int:
-    """The rank. Raises UnimplementedError where it is not known."""
+    """The rank. Raises UnimplementedError for an unknown rank."""
     if tensor.static_shape is None:
         raise UnimplementedError(f"The rank of {tensor.name} is not known.")
     return len(tensor.static_shape)

@@ -27,7 +27,7 @@ class Frame:
     """A loop.
 
     Args:
-        variables: for each value that goes round its Enter, Merge, Switch and NextIteration. One that only the condition
+        variables: for each value that goes round its Enter, Merge, Switch and NextIteration. A value that only the condition
             takes has no Switch.
         exits: the places of the values that leave it, by the names of their Exit nodes.
         condition: the tensor that says whether it goes on.

@@ -67,7 +67,7 @@ def scatter(block: Block, op: Operation) -> str:
 
 @rule("TensorListSetItem")
 def set_item(block: Block, op: Operation) -> str:
-    """An element of a list that is full; or the last of those that fill a new one in their order."""
+    """An element of a full list; or the last of the elements that fill a new list in their order."""
     handle, index, item = op.inputs
     items: dict[int, Tensor] = {}
     at = op

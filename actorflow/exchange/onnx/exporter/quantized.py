@@ -16,8 +16,8 @@ from actorflow.graph.tensor import Operation, Tensor
 
 
 def _stepped(block: Block, op: Operation, x: str) -> str:
-    """`x`, rounded to steps: by one scale, or by one for each row that is measured in the run. The pair stands right before the
-    op, where runtimes look for it."""
+    """`x`, rounded to steps: by a single scale, or by a scale for each row that is measured in the run. The pair stands right
+    before the op, where runtimes look for it."""
     signed, limit = op.attrs["signed"], op.attrs["limit"]
     kind, most = (np.int8, 127) if signed else (np.uint8, 255)
     if limit:

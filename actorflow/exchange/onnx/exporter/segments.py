@@ -31,7 +31,7 @@ _REDUCTIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 
 @rule(*_REDUCTIONS)
 def unsorted_segments(block: Block, op: Operation) -> str:
-    """Rows of a negative number count nowhere: they go into a segment behind the last one, which is cut off."""
+    """Rows of a negative number count nowhere: they go into a segment behind the last segment, and it is cut off."""
     data, numbers, count = op.inputs
     reduction, first = _REDUCTIONS[op.type]
     kind = data.dtype.base_dtype
@@ -49,7 +49,7 @@ def unsorted_segments(block: Block, op: Operation) -> str:
 
 @rule("BroadcastArgs")
 def broadcast_args(block: Block, op: Operation) -> str:
-    """Of two shapes the longer one, with the sizes of the other where it has 1."""
+    """The longer of two shapes, with the sizes of the other shape in the place of 1."""
     lengths = [None if tensor.static_shape is None else tensor.static_shape[0] for tensor in op.inputs]
     if None in lengths:
         raise UnimplementedError("The ranks of shapes that are broadcast are not known.")

@@ -27,7 +27,7 @@ def cast(block: Block, op: Operation) -> str:
 
 @rule("Reshape")
 def reshape(block: Block, op: Operation) -> str:
-    """A size of 0 is none of ONNX's copied ones: it means an empty dimension."""
+    """A size of 0 does not mean a copied size as in ONNX: it means an empty dimension."""
     sizes = static(op.inputs[1])
     zero = sizes is None or bool(np.any(np.asarray(sizes) == 0))
     return str(block.node("Reshape", block.get(op.inputs[0]), block.whole(op.inputs[1]), allowzero=1 if zero else None))
@@ -179,7 +179,7 @@ def strided_slice(block: Block, op: Operation) -> str:
 
 
 def _number(block: Block, vector: Tensor, at: int) -> Any:
-    """An element of a vector: a number where it is known, else the name of a vector of one."""
+    """An element of a vector: a number if known, else the name of a vector with one element."""
     constant = static(vector)
     if constant is not None:
         return int(constant[at])
@@ -318,7 +318,7 @@ def rank(block: Block, op: Operation) -> str:
 
 @rule("OneHot")
 def one_hot(block: Block, op: Operation) -> str:
-    """ONNX counts negative places from the end, where here they are no place: they become one that there is not."""
+    """ONNX counts negative places from the end. Here they are no places, so they become a place beyond the depth."""
     indices, depth, on, off = op.inputs
     places, deep = block.whole(indices), block.whole(depth)
     inside = block.node("Where", block.node("Less", places, block.constant(np.int64(0))), deep, places)
@@ -366,7 +366,7 @@ def where(block: Block, op: Operation) -> str:
 
 @rule("MatrixBandPart")
 def band(block: Block, op: Operation) -> str:
-    """The lower triangle, then its upper one. A negative number keeps all of a side."""
+    """The lower triangle, then its upper triangle. A negative number keeps all of a side."""
     (lower,), (upper,) = (required(value, "The width of a band") for value in op.inputs[1:])
     current = block.get(op.inputs[0])
     if lower >= 0:

@@ -4,7 +4,7 @@ There are no messages between the server and the application, and a body is ther
 request for inference costs no task: it is put into its model's queue as its last byte arrives, and its answer is written when
 the step of its batch ends (`Exchange`).
 
-connection.py  `Connection`: the requests of one connection, answered one after the other
+connection.py  `Connection`: the requests of one connection, answered in their order
 reader.py      `Reader`: bytes become requests; without I/O
 server.py      `run`, and `Server`: sockets, TLS, limits of time, the end
 """

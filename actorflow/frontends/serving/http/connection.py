@@ -1,4 +1,4 @@
-"""`Connection`: the requests of one connection, answered one after the other, in the order in which they came."""
+"""`Connection`: the requests of one connection, answered in turn, in the order in which they came."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _MOST_WAITING = 8
 _MOST_WAITING_BYTES = 1 << 20
-"""Requests of a connection that wait behind the one that is answered, and bytes of their bodies; then it is read no further."""
+"""Requests of a connection that wait behind the answered request, and bytes of their bodies; then it is read no further."""
 _PART = 256 << 10
 """Bytes of an answer that are written at a time."""
 _LINGERS = 5.0
@@ -38,7 +38,7 @@ def _size(body: Body) -> int:
 
 
 class Connection(asyncio.Protocol):
-    """One connection: the requests that have arrived, and the one that is answered.
+    """One connection: the requests that have arrived, and the request that is answered.
 
     Args:
         server: its server.
@@ -52,11 +52,11 @@ class Connection(asyncio.Protocol):
         self._waiting: deque[tuple[Head, Body] | _Refusal] = deque()
         self._waiting_bytes = 0
         self._held = self._held_now = 0
-        """Bytes of large bodies that are counted: of all its requests, and of that one which is answered."""
+        """Bytes of large bodies that are counted: of all its requests, and of the request that is answered."""
         self._unsent: memoryview | None = None
         """The rest of a large answer."""
         self._request: Head | None = None
-        """The one that is answered now."""
+        """The request that is answered now."""
         self._exchange: Exchange | None = None
         self._task: asyncio.Task[Any] | None = None
         self._rests = self._ends = False
@@ -127,7 +127,7 @@ class Connection(asyncio.Protocol):
     # ---- answers
 
     def _next(self) -> None:
-        """Answers the next request, when the one before it is answered and its answer is on the way."""
+        """Answers the next request, when the former request is answered and its answer is on the way."""
         if self._request is not None or self._rests or self.is_full or self._unsent or self.transport.is_closing():
             return
         if not self._waiting:
@@ -253,7 +253,7 @@ class Connection(asyncio.Protocol):
         return self._request is None and not self._rests and not self._waiting and self._unsent is None
 
     def end_when_idle(self) -> None:
-        """Closes the connection unless a request is answered; that one is the last."""
+        """Closes the connection unless a request is answered; that request is the last."""
         if self.is_idle:
             self.transport.close()
 

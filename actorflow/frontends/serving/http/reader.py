@@ -25,7 +25,7 @@ _SINGLE = frozenset(
     (b"authorization", b"content-encoding", b"content-length", b"expect", b"inference-header-content-length", b"origin")
     + (b"sec-fetch-site", b"timeout-ms", b"x-request-timeout")
 )
-"""Headers that a request has once: of two, another program might take the other one."""
+"""Headers that a request has once: of two, another program might take the other header."""
 _FREE_CHUNKS, _LEAST_CHUNK = 1 << 15, 64
 """Parts of a body that may be small, and the bytes that all of them have in the mean beyond that number."""
 _MOST_KNOWN = 4 << 10
@@ -38,7 +38,7 @@ class Head(NamedTuple):
     method, path: the path is decoded, and without its query.
     headers: their names are in lower case.
     keeps: whether the connection goes on after the answer.
-    inference: what it asks a model, where it does.
+    inference: what it asks a model, if it does.
     """
 
     method: str
@@ -52,10 +52,10 @@ class Listener(Protocol):
     """The connection that a reader reads for."""
 
     def take(self, head: Head, body: bytes | list[bytes]) -> None:
-        """A request is there: its body, or the parts of a large one."""
+        """A request is there: its body, or the parts of a large body."""
 
     def hold(self, size: int) -> None:
-        """Bytes of a large body are there, or gone. Raises Overloaded where there are too many."""
+        """Bytes of a large body are there, or gone. Raises Overloaded for too many bytes."""
 
     def refuse(self, method: str, answer: Answer) -> None:
         """A request is refused, and nothing behind it will be read."""
@@ -88,7 +88,7 @@ class Reader:
         self.known: tuple[bytes, int, Head] | None = None
         """The head of a request before, the size of that with its body, and what it says."""
         self.head_bytes = 0
-        """How many bytes have come since the last one of a body."""
+        """How many bytes have come since the last byte of a body."""
         self.in_body = False
         self._last: tuple[Head, bytes] | None = None
         self._start()
@@ -115,7 +115,7 @@ class Reader:
             self._remember(data, *last)
 
     def _remember(self, data: bytes, head: Head, body: bytes) -> None:
-        """Remembers the head of a request that came in these bytes, where it alone says where the body ends."""
+        """Remembers the head of a request that came in these bytes, if it alone says where the body ends."""
         at, headers = len(data) - len(body), head.headers
         if (
             at <= _MOST_KNOWN

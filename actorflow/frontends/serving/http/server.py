@@ -24,7 +24,7 @@ _HANDSHAKE = 10.0
 _OTHER_FILES = 128
 """Files beside connections: those of models that are loaded, of logs, of the event loop."""
 _SWITCH_INTERVAL = 0.0005
-"""Seconds for which a thread of Python, such as one that reads a graph, may hold the event loop up."""
+"""Seconds for which a thread of Python, such as a thread that reads a graph, may hold the event loop up."""
 
 
 class Server:
@@ -34,8 +34,8 @@ class Server:
         application: what answers; its models are loaded.
         idle_seconds: after how long a connection without a request is closed.
         arrival_seconds: how long a request may take to arrive, and an answer to be taken.
-        most_connections: how many there may be, where the system lets the process open as many files. For one more, the one
-            that has been idle for longest is closed.
+        most_connections: how many there may be, if the system lets the process open as many files. For one more connection, the
+            longest idle connection is closed.
     """
 
     def __init__(
@@ -118,7 +118,8 @@ class Server:
             )
 
     def joined(self, connection: Connection) -> None:
-        """A connection is there. The longest idle one goes for it where there are too many; without one, it goes itself."""
+        """A connection is there. If there are too many, the longest idle connection goes for it; without any, it goes
+        itself."""
         self.connections.add(connection)
         self.idle[connection] = None
         if self.is_ending:

@@ -10,5 +10,5 @@ pieces.py      `load`: the JSON of a large body in pieces
 questions.py   status, metadata, statistics
 rest.py        TensorFlow Serving's REST interface
 routes.py      `Route`: what a path asks for
-writing.py     answers as JSON, large ones in pieces
+writing.py     answers as JSON, large answers in pieces
 """

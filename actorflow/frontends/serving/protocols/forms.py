@@ -55,7 +55,7 @@ class Form:
 
 
 def without_id(content: bytes) -> tuple[bytes, str]:
-    """The JSON of a request without the id that it begins with, and the id; as it is, and "", where it begins with none."""
+    """The JSON of a request without the id that it begins with, and the id; as it is, and "", if it begins with no id."""
     if not content.startswith(b'{"id"'):
         return content, ""
     match = _ID.match(content)

@@ -26,7 +26,7 @@ class InferenceHead:
     path, route: the path, and the thing that it asks for.
     seconds: after how many seconds the answer has no use any more; None for never.
     json_length: the header that says how much of the body is JSON, where tensors follow.
-    json_size: that as a number, where it is one.
+    json_size: that as a number, if it is a number.
     encoding: the compression of the body; empty for none.
     error: why no request with these headers is answered.
     """
@@ -68,7 +68,7 @@ class Inference(NamedTuple):
     model: answers.
     call: its inputs.
     timeout: after how many seconds the answer has no use any more; None for never.
-    answer: makes the answer from the call's outputs. Raises OpError where they have no such form.
+    answer: makes the answer from the call's outputs. Raises OpError if they have no such form.
     """
 
     model: Model
@@ -134,7 +134,7 @@ def _of_kserve(head: InferenceHead, name: str, version: int, model: Model, body:
 
 
 def _answer(form: kserve.AnswerForm, order: Sequence[int] | None, identifier: str, outputs: Sequence[Any]) -> Answer:
-    """The answer from the outputs of a step, which are in another order, where one is given."""
+    """The answer from the outputs of a step, which are in the order `order`, if given."""
     data, size = form.body(outputs if order is None else [outputs[place] for place in order], identifier)
     if size is None:
         return 200, JSON, data, ()

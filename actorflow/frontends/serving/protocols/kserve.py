@@ -92,7 +92,7 @@ def datatype(port: Port) -> str:
 
 
 def json_size(json_length: str) -> int | None:
-    """The number of bytes that a header says to be JSON; None where it is no such number."""
+    """The number of bytes that a header says to be JSON; None if it is no such number."""
     return int(json_length) if json_length.isdecimal() and len(json_length) <= 18 else None
 
 

@@ -1,4 +1,5 @@
-"""The page at `/`, the OpenAPI description, and the lines of `actorflow serve`: which models there are, and how one is asked."""
+"""The page at `/`, the OpenAPI description, and the lines of `actorflow serve`: which models there are, and how a model is
+asked."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from actorflow.frontends.serving.sources import DEFAULT
 from actorflow.frontends.serving.versions import Served
 
 _LARGEST_EXAMPLE = 64
-"""Elements of an example that is written out; a larger one is made by numpy."""
+"""Elements of an example that is written out; a larger example is made by numpy."""
 _HEADERS = (
     (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
     (b"x-content-type-options", b"nosniff"),
@@ -78,7 +79,7 @@ def entries(models: Mapping[str, Served]) -> Iterator[Entry]:
 
 
 def lines(models: Mapping[str, Served], base: str, with_token: bool) -> list[str]:
-    """The lines that `actorflow serve` prints below its address: models, versions, signatures, a command that asks one.
+    """The lines that `actorflow serve` prints below its address: models, versions, signatures, a command that asks a model.
 
     Args:
         models: the models by name.

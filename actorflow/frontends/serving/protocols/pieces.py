@@ -23,7 +23,7 @@ _DEEPEST = 16
 """Lists and objects within each other that are larger than a piece."""
 _NESTED = 128
 _LEAST_ARRAY = 64
-"""Elements of a list that becomes an array. Shorter ones, such as shapes, stay lists."""
+"""Elements of a list that becomes an array. Shorter lists, such as shapes, stay lists."""
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _KEY = re.compile(rb'[ \t\r\n]*("(?:[^"\\]|\\.)*")[ \t\r\n]*:', re.DOTALL)
 _QUOTE, _COMMA = ord('"'), ord(",")
@@ -59,7 +59,7 @@ USUAL = Work()
 
 
 def load(body: bytes, work: Work) -> dict[str, Any]:
-    """The object that a body is. Long lists of numbers in a large one are arrays.
+    """The object that a body is. Long lists of numbers in a large body are arrays.
 
     Args:
         body: the body.
@@ -102,7 +102,7 @@ class _Reader:
         return (self._list if first == ord("[") else self._object)(begin, end, level)
 
     def _without_blanks(self, begin: int, end: int) -> tuple[int, int]:
-        """The part of a part that is no white space, where there is any."""
+        """The part of a part without white space at its ends."""
         while begin < end and (match := _SPACE.match(self._body, begin, min(begin + PIECE, end))):
             if match.end() == begin:
                 break
@@ -167,7 +167,7 @@ class _Reader:
         self._work.check_others(self._others)
 
     def _groups(self, begin: int, end: int, level: int) -> Iterator[tuple[int, int]]:
-        """The items between the brackets of a list or object: several small ones, or a large one, at a time."""
+        """The items between the brackets of a list or object: several small items, or a large item, at a time."""
         first = begin + 1
         for comma in [*self._commas(begin, end, level), end - 1]:  # all of it is looked at before any of it is parsed
             if not self._body[first : min(comma, first + PIECE)].strip(_BLANKS) and comma - first <= PIECE:
@@ -216,7 +216,7 @@ class _Reader:
 
 
 def _numbers(values: list[Any]) -> Any:
-    """A list as an array of numbers; None where it is none."""
+    """A list as an array of numbers; None for any other list."""
     first = values[0]
     while isinstance(first, list) and first:
         first = first[0]
@@ -230,7 +230,7 @@ def _numbers(values: list[Any]) -> Any:
 
 
 def array_of(values: Any) -> Any:
-    """Values as an array, in pieces where there are many rows. Raises what NumPy raises."""
+    """Values as an array, in pieces if there are many rows. Raises what NumPy raises."""
     if not isinstance(values, list) or len(values) <= 1024:
         return np.asarray(values)
     parts = [np.asarray(values[at : at + 1024]) for at in range(0, len(values), 1024)]

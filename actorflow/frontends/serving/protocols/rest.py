@@ -154,7 +154,7 @@ def _flatten(name: str, value: Any, shape: Sequence[int], depth: int, out: list[
 
 
 def _decoded(text: str) -> bytes:
-    """Bytes that were sent as base64; in pieces where there are many."""
+    """Bytes that were sent as base64; in pieces if there are many."""
     data = text.encode("ascii")
     parts = [
         binascii.a2b_base64(data[at : at + _BASE64_PIECE], strict_mode=True)
@@ -199,7 +199,7 @@ def predict_answer(outputs: Mapping[str, Any], by_rows: bool) -> dict[str, Any]:
 
 
 def _listed(rows: Any, width: int) -> Any:
-    """Rows of an output as a list; of wide rows, which are written one by one, as arrays."""
+    """Rows of an output as a list; of wide rows, each of which is written alone, as arrays."""
     return rows.tolist() if isinstance(rows, np.ndarray) and (width <= PIECE or rows.ndim == 1) else rows
 
 

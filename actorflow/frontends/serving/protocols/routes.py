@@ -1,4 +1,4 @@
-"""`Route`: what a path asks for. Clients ask for the same few paths, so the last ones are remembered."""
+"""`Route`: what a path asks for. Clients ask for the same few paths, so the last paths are remembered."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class Route(NamedTuple):
 
     @property
     def number(self) -> int | None:
-        """The version that is asked for; None for the latest one. Raises InvalidArgumentError where it is no number."""
+        """The version that is asked for; None for the latest version. Raises InvalidArgumentError for any other text than a
+        number."""
         text = self.version
         if text is None:
             return None

@@ -1,4 +1,4 @@
-"""Answers as JSON: `dump_json`. Large ones are written in pieces, so that a thread which writes one holds no other up."""
+"""Answers as JSON: `dump_json`. Large answers are written in pieces, so that a thread which writes holds no other thread up."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class Attributes:
         self.op = str(message.op)
 
     def __call__(self, name: str, default: Any = None) -> Any:
-        """The value of an attribute, which a message may lack where it is the default."""
+        """The value of an attribute; a message may lack it if it is the default."""
         return from_attr(self._message.attr[name]) if name in self._message.attr else default
 
     def refuse(self, problem: str) -> ValueError:
@@ -28,7 +28,7 @@ class Attributes:
 
 
 Form = Callable[[Attributes, Sequence[Tensor]], Any]
-"""For a node's attributes and inputs the output, a list of outputs, or None where the node is one of actorflow's as it is."""
+"""For a node's attributes and inputs the output, a list of outputs, or None for a node that is actorflow's as it is."""
 
 
 def constant_of(tensor: Tensor) -> Any:

@@ -1,4 +1,4 @@
-"""`Builder`: the nodes of TensorFlow's that stand for one of actorflow's."""
+"""`Builder`: the nodes of TensorFlow's that stand for a node of actorflow's."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def write_if(node: NodeDef, name: str, data: Sequence[str], waits: Sequence[str]
 
 
 def write_case(node: NodeDef, name: str, data: Sequence[str], waits: Sequence[str], body: Body, add: Add) -> None:
-    """Adds a choice of one of several functions by a number; the last one is that of all other numbers.
+    """Adds a choice of one of several functions by a number; the last function is that of all other numbers.
 
     Args:
         node: the node.

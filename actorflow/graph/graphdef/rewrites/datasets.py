@@ -52,7 +52,7 @@ def single_element(b: Builder, types: Sequence[DType]) -> None:
 
 
 def with_datasets(message: NodeDef) -> NodeDef:
-    """A node with its Dataset as actorflow writes it, or with a placeholder for one of TensorFlow's; others as they are."""
+    """A node with its Dataset as actorflow writes it, or with a placeholder for a TensorFlow Dataset; others as they are."""
     described = "_description" in message.attr
     if not described and message.op != "OneShotIterator" and not _FOREIGN.fullmatch(message.op):
         if message.op != "MakeIterator" or len(message.input) != 2:

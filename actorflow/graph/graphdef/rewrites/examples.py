@@ -29,7 +29,7 @@ def with_keys(graph: Graph, message: NodeDef, tensors: Sequence[Tensor]) -> tupl
 
     Args:
         graph: the graph that the inputs are in.
-        message: a `ParseExample` or `ParseExampleV2` of TensorFlow's, or one of actorflow's, which stays as it is.
+        message: a `ParseExample` or `ParseExampleV2` of TensorFlow's, or an op of actorflow's, which stays as it is.
         tensors: its inputs.
 
     Raises:

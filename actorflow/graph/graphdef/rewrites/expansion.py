@@ -163,7 +163,7 @@ _EXPANSIONS: Mapping[str, Callable[[Builder, Sequence[DType]], None]] = {
 
 
 def expanded(node: Node, inputs: Sequence[str], types: Sequence[DType]) -> list[NodeDef] | None:
-    """The nodes that stand for one of an op that TensorFlow does not have; None where there are none.
+    """The nodes that stand for a node of an op that TensorFlow does not have; None for other nodes.
 
     Args:
         node: the node.

@@ -26,7 +26,7 @@ from actorflow.graph.tensor import Tensor
 
 
 def _on_the_diagonal(a: Attributes, k: Tensor) -> None:
-    """Raises ValueError where other diagonals than the main one are meant."""
+    """Raises ValueError if other diagonals than the main diagonal are meant."""
     value = constant_of(k)
     if value is None or np.any(value):
         raise a.refuse("has other diagonals than the main one")
@@ -156,7 +156,7 @@ def _dense_bincount(a: Attributes, t: Sequence[Tensor]) -> Tensor:
 
 
 def _unique(a: Attributes, t: Sequence[Tensor]) -> list[Tensor]:
-    """Unique values along an axis, which is the only one."""
+    """Unique values along an axis, which is the only axis."""
     axis, rank = constant_of(t[1]), t[0].static_shape
     if axis is None or rank is None or len(rank) != 1 or np.any(axis):
         raise a.refuse("has rows that are to be unique")

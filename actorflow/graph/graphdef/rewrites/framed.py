@@ -11,8 +11,8 @@ from actorflow.graph.node import Node, TensorId
 
 
 def with_constants_in_frames(nodes: Mapping[str, Node]) -> Mapping[str, Node]:
-    """The same nodes, where a constant that a loop uses waits for a Merge of the loop, and so is in its frame. One that is
-    used in several frames is there once for each."""
+    """The same nodes, where a constant that a loop uses waits for a Merge of the loop, and so is in its frame. A
+    constant that is used in several frames is there once for each."""
     if not any(node.op == "Enter" for node in nodes.values()):
         return nodes
     of = frames(topological(Subgraph(nodes))).of

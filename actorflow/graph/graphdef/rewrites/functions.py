@@ -88,7 +88,7 @@ class _Inliner:
             waits = [f"^{prefix}{text[1:]}" for text in node.input if text.startswith("^")]
             inside = any(t.partition(":")[0] not in arguments for t in node.input if not t.startswith("^"))
             called = node.op in CALLS or node.op in self._library  # as TensorFlow 1's Defun writes calls
-            if called or node.op in _FUNCTIONAL or not inside:  # a node behind another of the body waits with that one
+            if called or node.op in _FUNCTIONAL or not inside:  # a node behind another of the body waits with that node
                 waits += [f"^{name}" for name in after]
             if called:
                 self._call(node, prefix + node.name, data, [text[1:] for text in waits], depth)

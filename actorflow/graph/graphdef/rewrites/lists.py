@@ -1,4 +1,4 @@
-"""Lists of tensors: what actorflow does to one in one node, and TensorFlow in several."""
+"""Lists of tensors: what actorflow does to a list in one node, and TensorFlow in several."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def zeros_like_op(x: TensorLike, *, name: str | None = None) -> Tensor:
 
 @op("OnesLike", shape=unchanged, dtypes=dt.NUMERIC | dt.BOOLEAN, gradient=None)
 def ones_like_op(x: TensorLike, *, name: str | None = None) -> Tensor:
-    """Ones of the shape and type of `x`. See `ones_like`."""
+    """The number 1 in the shape and type of `x`. See `ones_like`."""
 
 
 @public("af")
@@ -166,7 +166,7 @@ def zeros(shape: ShapeLike | TensorLike, dtype: DTypeLike = dt.float32, name: st
 
 @public("af")
 def ones(shape: ShapeLike | TensorLike, dtype: DTypeLike = dt.float32, name: str | None = None) -> Tensor:
-    """Ones (True) of a shape that may be a tensor (`tf.ones`). Raises TypeError for strings.
+    """The number 1 (or True) in a shape that may be a tensor (`tf.ones`). Raises TypeError for strings.
 
     Example:
         >>> af.ones([2, 3], af.int32)
@@ -207,7 +207,7 @@ def zeros_like(
 def ones_like(
     tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
-    """Ones of the shape of `tensor` and its type, or `dtype` (`tf.ones_like`).
+    """The number 1 in the shape of `tensor` and its type, or `dtype` (`tf.ones_like`).
 
     Example:
         >>> af.ones_like([[1.5, 2.5]])

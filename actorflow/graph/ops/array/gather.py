@@ -247,7 +247,7 @@ def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask
         axis: the first dimension that the mask chooses from; 0 by default.
 
     Returns:
-        `tensor` with the dimensions of the mask replaced by one, as long as the mask has true elements.
+        `tensor` with a single dimension in place of those of the mask, as long as the mask has true elements.
 
     Raises:
         ValueError: the mask is a scalar, its rank is not known, or the shapes differ.

@@ -47,7 +47,7 @@ def _concatenated(c: Inference) -> Shape:
 
 @op("ConcatV2", shape=_concatenated, types={"axis": INDEX})
 def concat_op(values: Sequence[TensorLike], axis: TensorLike, *, name: str | None = None) -> Tensor:
-    """`values` one after another along `axis`. See `concat`."""
+    """`values` joined along `axis`. See `concat`."""
 
 
 @concat_op.gradient
@@ -65,7 +65,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 @public("af")
 def concat(values: Sequence[TensorLike] | TensorLike, axis: TensorLike, name: str = "concat") -> Tensor:
-    """`values`, tensors of one type that differ in the size of `axis` only, one after another along it (`tf.concat`).
+    """`values`, tensors of one type that differ in the size of `axis` only, joined along `axis` (`tf.concat`).
 
     Raises ValueError, or InvalidArgumentError in the run, where other sizes differ.
 
@@ -125,7 +125,7 @@ def _split_by_sizes(c: Inference) -> list[Shape]:
 
 
 def resolve_sizes(sizes: np.ndarray[Any, Any], whole: int | None) -> Sequence[int | None]:
-    """The sizes of parts, with the one that is -1 filled in. Raises ValueError where they don't add up to `whole`."""
+    """The sizes of parts, with the size -1 filled in. Raises ValueError for sizes that don't add up to `whole`."""
     parts = [int(s) for s in sizes.reshape(-1)]
     if parts.count(-1) > 1 or any(p < -1 for p in parts):
         raise ValueError(f"The sizes of parts are zero or more, one of them may be -1; got {parts}.")
@@ -169,7 +169,7 @@ def split(
         value: a tensor of any type.
         num_or_size_splits: an int, the number of equal parts; or a vector of the size of each, of which one may be -1,
             for what is left.
-        axis: the dimension to cut, an int or a scalar; negative ones count from the end.
+        axis: the dimension to cut, an int or a scalar; a negative axis counts from the end.
         num: how many parts there are, where the length of the vector is not known.
 
     Returns:
@@ -207,7 +207,7 @@ def _stacked(c: Inference) -> Shape:
 
 @op("Pack", shape=_stacked)
 def pack_op(values: Sequence[TensorLike], *, axis: int = 0, N: int = 0, name: str | None = None) -> Tensor:
-    """The `N` tensors `values` as one, along a new dimension `axis`. See `stack`."""
+    """The `N` tensors `values` stacked along a new dimension `axis`. See `stack`."""
 
 
 @pack_op.gradient
@@ -239,7 +239,7 @@ def stack(values: Sequence[TensorLike] | TensorLike, axis: int = 0, name: str = 
 def parallel_stack(values: Sequence[TensorLike], name: str = "parallel_stack") -> Tensor:
     """`stack` along a first dimension (`tf.parallel_stack`), for which all shapes have to be known.
 
-    Raises ValueError where one is not, or they differ.
+    Raises ValueError for a shape that is not known, or shapes that differ.
 
     Example:
         >>> af.parallel_stack([[1, 2], [3, 4]])
@@ -285,7 +285,7 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
     Args:
         value: a tensor of rank 1 or more.
         num: the size of that dimension, where the static shape does not say it.
-        axis: the dimension to take apart; negative ones count from the end.
+        axis: the dimension to take apart; a negative axis counts from the end.
 
     Returns:
         A list of `num` tensors.

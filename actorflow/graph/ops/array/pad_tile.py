@@ -96,7 +96,7 @@ def _unpadded(c: Inference) -> Shape:
 
 @op("MirrorPadGrad", shape=_unpadded, dtypes=NUMERIC, types={"paddings": INDEX})
 def mirror_pad_grad(input: TensorLike, paddings: TensorLike, *, mode: str, name: str | None = None) -> Tensor:
-    """The gradient of MirrorPad: each element of `input` added to the one that it mirrors."""
+    """The gradient of MirrorPad: each element of `input` added to the element that it mirrors."""
 
 
 @mirror_pad_op.gradient
@@ -197,7 +197,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 @public("af")
 def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name: str | None = None) -> Tensor:
-    """Each element along `axis` repeated `repeats` times, where it stands (`tf.repeat`).
+    """Each element along `axis` repeated `repeats` times, at its place (`tf.repeat`).
 
     Example:
         >>> af.repeat([1, 2, 3], [2, 0, 1])
@@ -232,7 +232,7 @@ def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name
         size = shape(source)[along] if static_shape is None or static_shape[along] is None else static_shape[along]
         if static_shape is not None and times.static_shape not in (None, (), (1,)):
             merge(times.static_shape, (static_shape[along],))
-        # A row of each element's copies, true where there is one, says which elements come out.
+        # A row for each element, true for each of its copies, says which elements come out.
         copies = sequence_mask(broadcast_to(times, expand_dims(size, 0)))
         places = where(copies)[:, 0]
         repeated = gather(source, places, axis=along, name=scope)

@@ -129,7 +129,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def dynamic_stitch(indices: Sequence[TensorLike], data: Sequence[TensorLike], name: str | None = None) -> Tensor:
     """Puts the elements of the tensors `data` where `indices` say: result[indices[m][i]] = data[m][i] (`tf.dynamic_stitch`).
 
-    If an index comes twice, the later one wins. The result has as many rows as the largest index plus one.
+    If an index comes twice, the later one wins. The result has as many rows as the largest index plus 1.
 
     Example:
         >>> af.dynamic_stitch([[0, 2], [1]], [[10, 30], [20]])
@@ -152,7 +152,7 @@ def dynamic_stitch(indices: Sequence[TensorLike], data: Sequence[TensorLike], na
 def parallel_dynamic_stitch(
     indices: Sequence[TensorLike], data: Sequence[TensorLike], name: str | None = None
 ) -> Tensor:
-    """`dynamic_stitch` where it is left open which of equal indices wins (`tf.raw_ops.ParallelDynamicStitch`).
+    """`dynamic_stitch` without a rule for which of equal indices wins (`tf.raw_ops.ParallelDynamicStitch`).
 
     Example:
         >>> af.parallel_dynamic_stitch([[0, 2], [1]], [[10, 30], [20]])

@@ -126,7 +126,7 @@ def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, *, name: str | 
 
     Args:
         input: of rank 1 or more.
-        shift: a number, negative to move to the front, or a vector of them, one for each of a vector `axis`. Shifts
+        shift: a number, negative to move to the front, or a vector with a number for each element of `axis`. Shifts
             along equal axes add up.
         axis: an int32 or int64 scalar or vector: the dimensions along which elements move.
 

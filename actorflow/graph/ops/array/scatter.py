@@ -56,7 +56,7 @@ def tensor_scatter_update(
 def tensor_scatter_add(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, *, name: str | None = None
 ) -> Tensor:
-    """A copy of `tensor` with `updates` added at the points `indices[..., :]`, of which equal ones add up
+    """A copy of `tensor` with `updates` added at the points `indices[..., :]`; updates at equal points add up
     (`tf.tensor_scatter_nd_add`).
 
     Example:
@@ -78,7 +78,7 @@ def tensor_scatter_add(
 def tensor_scatter_sub(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, *, name: str | None = None
 ) -> Tensor:
-    """A copy of `tensor` with `updates` subtracted at the points `indices[..., :]`, of which equal ones add up
+    """A copy of `tensor` with `updates` subtracted at the points `indices[..., :]`; updates at equal points add up
     (`tf.tensor_scatter_nd_sub`).
 
     Example:

@@ -43,7 +43,7 @@ def rank_op(input: TensorLike, *, name: str | None = None) -> Tensor:
 
 @public("af")
 def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32) -> Tensor:
-    """The shape of `input` as a vector of `out_type`, int32 or int64 (`tf.shape`). A constant where it is fully known.
+    """The shape of `input` as a vector of `out_type`, int32 or int64 (`tf.shape`). A constant if the shape is fully known.
 
     Example:
         >>> x = af.placeholder(af.float32, [None, 3])
@@ -72,7 +72,7 @@ def shape_n(input: Sequence[TensorLike], out_type: DTypeLike = int32, name: str 
 
 @public("af")
 def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32) -> Tensor:
-    """The number of elements of `input` as a scalar (`tf.size`). A constant where it is known.
+    """The number of elements of `input` as a scalar (`tf.size`). A constant if the number is known.
 
     Example:
         >>> af.size([[1, 2, 3], [4, 5, 6]])
@@ -87,7 +87,7 @@ def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32
 
 @public("af")
 def rank(input: TensorLike, name: str | None = None) -> Tensor:
-    """The number of dimensions of `input` as an int32 scalar (`tf.rank`). A constant where it is known.
+    """The number of dimensions of `input` as an int32 scalar (`tf.rank`). A constant if the number is known.
 
     Example:
         >>> af.rank([[1, 2], [3, 4]])
@@ -194,7 +194,7 @@ def expand_dims(
 
     Args:
         input: a tensor of any type.
-        axis: where the new dimension is, an int or a scalar; negative ones count from the end: -1 makes it the last.
+        axis: the place of the new dimension, an int or a scalar; a negative axis counts from the end: -1 is the last place.
         dim: TensorFlow's older name of `axis`.
 
     Raises:
@@ -346,7 +346,7 @@ def _broadcast_to(c: Inference) -> Shape:
 @public("af")
 @op("BroadcastTo", shape=_broadcast_to, types={"shape": INDEX}, broadcasts=True, view=True, work=0)
 def broadcast_to(input: TensorLike, shape: TensorLike, *, name: str | None = None) -> Tensor:
-    """`input` repeated along dimensions of 1 and new leading ones up to the vector `shape` (`tf.broadcast_to`).
+    """`input` repeated along dimensions of 1 and new leading dimensions up to the vector `shape` (`tf.broadcast_to`).
 
     Raises ValueError, or InvalidArgumentError in the run, where the shapes don't fit by numpy's rule.
 

@@ -174,7 +174,7 @@ def searchsorted(
     Args:
         sorted_sequence: [..., n] of a real type, rising along the last dimension.
         values: [..., m] of the same type, with the same leading dimensions.
-        side: "left" gives the place before equal elements, "right" the one after them.
+        side: "left" gives the place before equal elements, "right" the place after them.
         out_type: int32 or int64.
 
     Returns:
@@ -212,7 +212,7 @@ def _rows(tensor: Tensor) -> Tensor:
 
 
 class TopK(NamedTuple):
-    """The largest values along the last dimension, and where they were."""
+    """The largest values along the last dimension, and their places."""
 
     values: Tensor
     indices: Tensor
@@ -241,7 +241,7 @@ def top_k_op(
 
 @top_k_op.gradient
 def _(node: Operation, dy: Tensor, _: Any) -> list[Any]:
-    """Each value's gradient goes back to where it came from; the tensor is seen as a matrix of rows."""
+    """Each value's gradient goes back to the place of the value; the tensor is seen as a matrix of rows."""
     from actorflow.graph.ops.array.scatter import scatter_nd
     from actorflow.graph.ops.math.cumulative import range_
 

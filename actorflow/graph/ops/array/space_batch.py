@@ -24,7 +24,7 @@ from actorflow.public import public
 
 
 def _blocks(c: Inference) -> tuple[Any, Any, int | None]:
-    """The block's sizes, the paddings (None where unknown) and their number. Raises ValueError where they don't fit."""
+    """The block's sizes, the paddings (None where unknown) and their number. Raises ValueError if they don't fit."""
     block, widths = c.shapes[1], c.shapes[2]
     if block is not None and len(block) != 1:
         raise ValueError(f"block_shape is a vector, but has the shape {show(block)}.")
@@ -177,7 +177,7 @@ def space_to_batch(
         input: of shape [batch, height, width, channels], of any type.
         paddings: a matrix [2, 2] of the widths of zeros before and after height and width.
         block_size: the side of square blocks.
-        block_shape: the height and the width of the blocks, where they are not square.
+        block_shape: the height and the width of blocks that are not square.
     """
     return space_to_batch_nd(input, _block_of(block_size, block_shape), paddings, name=name)
 
@@ -200,7 +200,7 @@ def batch_to_space(
         input: of shape [batch, height, width, channels], of any type.
         crops: a matrix [2, 2] of the widths to cut off before and after height and width.
         block_size: the side of square blocks.
-        block_shape: the height and the width of the blocks, where they are not square.
+        block_shape: the height and the width of blocks that are not square.
     """
     return batch_to_space_nd(input, _block_of(block_size, block_shape), crops, name=name)
 
@@ -283,7 +283,7 @@ def with_space_to_batch(
 
     Args:
         input: of rank len(dilation_rate) + 2 or more.
-        dilation_rate: int32, one for each spatial dimension, known as the graph is built. If all are 1, the result is
+        dilation_rate: int32, a rate for each spatial dimension, known as the graph is built. If all are 1, the result is
             that of `op` on the input itself.
         padding: "SAME" or "VALID".
         op: a function of a tensor, the number of spatial dimensions and a padding.

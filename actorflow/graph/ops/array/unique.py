@@ -54,7 +54,7 @@ class UniqueWithCounts(NamedTuple):
 
 
 class ListDiff(NamedTuple):
-    """The elements that are left, and where they were."""
+    """The elements that are left, and their places."""
 
     out: Tensor
     idx: Tensor
@@ -107,7 +107,7 @@ def setdiff1d(x: TensorLike, y: TensorLike, index_dtype: DTypeLike = int32, name
         ListDiff(out=[1 4], idx=[0 3])
 
     Args:
-        x: a vector of any type but a complex one.
+        x: a vector of any type except complex types.
         y: a vector of the same type.
         index_dtype: the type of the indices, int32 or int64.
     """

@@ -370,7 +370,7 @@ def assert_near(
         message: the text with which the message begins.
 
     Raises:
-        InvalidArgumentError: in the run where it does not hold.
+        InvalidArgumentError: in the run, if the assertion does not hold.
         ValueError: the type is an integer's and a tolerance was left out.
     """
     from actorflow.graph.ops.math.elementwise import abs

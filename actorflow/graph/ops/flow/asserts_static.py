@@ -88,7 +88,7 @@ def assert_rank_in(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Asserts that the number of dimensions of `x` is one of `ranks` (`tf.assert_rank_in`). See `assert_rank`.
+    """Asserts that the number of dimensions of `x` is in `ranks` (`tf.assert_rank_in`). See `assert_rank`.
 
     Example:
         >>> x = af.placeholder(af.float32, [None, 3])
@@ -223,7 +223,7 @@ def assert_scalar(tensor: TensorLike, name: str | None = None, message: str | No
 def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLike | None = None) -> DType:
     """The floating type that all `tensors` (None entries are left out) and `dtype` share (`tf.assert_same_float_dtype`).
 
-    float32 where nothing decides. Raises ValueError where they differ or are no floats.
+    float32 if nothing decides. Raises ValueError for types that differ or are no floats.
 
     Example:
         >>> af.assert_same_float_dtype([af.constant(1.0), None])

@@ -79,7 +79,7 @@ def no_op(*, name: str | None = None) -> Operation:
     work=0,
 )
 def control_trigger(*, name: str | None = None) -> Operation:
-    """A `no_op` that fires live although a control input is dead: edges that only schedule end in one.
+    """A `no_op` that fires live although a control input is dead: an edge that only schedules ends in such a node.
 
     Example:
         >>> x = af.placeholder(af.float32)
@@ -285,7 +285,7 @@ def _axes_of_sums(c: Inference) -> list[Shape]:
 
 
 def broadcast_axes(first: Sequence[int | None], second: Sequence[int | None]) -> tuple[list[int], list[int]] | None:
-    """The axes over which the gradient of each of two shapes is summed; None where they can't be broadcast together."""
+    """The axes over which the gradient of each of two shapes is summed; None for shapes that can't be broadcast together."""
     rank = max(len(first), len(second))
     if tuple(first) == tuple(second):
         return [], []

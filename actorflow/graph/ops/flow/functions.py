@@ -40,8 +40,8 @@ def returned(
     python_gradient: bool = False,
     name: str | None = None,
 ) -> Operation:
-    """The end of a function's body, and what the graph knows of the function. One that computes the gradient of another
-    has its parameters first, and gives the gradients of those whose numbers are in `wrt`."""
+    """The end of a function's body, and what the graph knows of the function. A function that computes the gradient of
+    another function has that function's parameters first, and gives the gradients of those whose numbers are in `wrt`."""
 
 
 @op(
@@ -64,7 +64,7 @@ def _(node: Operation, *dys: Tensor | None) -> list[Any]:
     return call_gradient(node, dys)
 
 
-# ---- Ops that only passes make: `_Region` and `_Loop`, several nodes in one, and `_Done`.
+# ---- Ops that only passes make: `_Region` and `_Loop`, each several nodes in a single node, and `_Done`.
 
 
 @op(

@@ -65,7 +65,7 @@ def push_back(input_handle: TensorLike, tensor: TensorLike, *, name: str | None 
 def pop_back(
     input_handle: TensorLike, *, element_dtype: DTypeLike, element_shape: ShapeLike = None, name: str | None = None
 ) -> list[Tensor]:
-    """The stack without its top, and the top. Raises InvalidArgumentError in the run where it is empty."""
+    """The stack without its top, and the top. Raises InvalidArgumentError in the run for an empty stack."""
 
 
 @op(
@@ -219,7 +219,7 @@ def length(input_handle: TensorLike, *, name: str | None = None) -> Tensor:
 
 @op("TensorListZerosLike", shape=scalar, types={"input_handle": variant}, result=variant, gradient=None, work=0)
 def list_zeros_like(input_handle: TensorLike, *, name: str | None = None) -> Tensor:
-    """A list of zeros, of the lengths and shapes of this one."""
+    """A list of zeros, of the lengths and shapes of this list."""
 
 
 @op("TensorListAdd", shape=scalar, types={"x": variant, "y": variant}, result=variant)

@@ -61,7 +61,7 @@ def array(
 
 @op("TensorArrayGradV3", shape=_two_scalars, result=(variant, float32), **_array("handle flow_in"))
 def array_gradient(handle: TensorLike, flow_in: TensorLike, *, source: str, name: str | None = None) -> list[Tensor]:
-    """The array of the gradients of an array, the same one for each `source`. Writes to it are added up."""
+    """The array of the gradients of an array, always the same array for a `source`. Writes to it are added up."""
 
 
 @op(
@@ -87,7 +87,7 @@ def write(
 def read(
     handle: TensorLike, index: TensorLike, flow_in: TensorLike, *, dtype: DTypeLike, name: str | None = None
 ) -> Tensor:
-    """An element. Raises InvalidArgumentError in the run where it was not written, and its shape is not known."""
+    """An element. Raises InvalidArgumentError in the run if the element was not written and its shape is not known."""
 
 
 @op("TensorArrayGatherV3", shape=_rows, result="dtype", **_array("handle indices flow_in"))
@@ -160,7 +160,7 @@ def push(handle: TensorLike, elem: TensorLike, *, swap_memory: bool = False, nam
 
 @op("StackPopV2", shape=_unknown, result="elem_type", **_stack(handle=variant))
 def pop(handle: TensorLike, *, elem_type: DTypeLike, name: str | None = None) -> Tensor:
-    """Takes the top from the stack. Raises InvalidArgumentError in the run where there is none."""
+    """Takes the top from the stack. Raises InvalidArgumentError in the run for an empty stack."""
 
 
 @op("StackCloseV2", shape=lambda c: [], result=None, **_stack(handle=variant))

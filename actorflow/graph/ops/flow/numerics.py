@@ -52,8 +52,8 @@ def verify_tensor_all_finite(
 def add_check_numerics_ops() -> Operation:
     """An operation that checks each floating tensor of the default graph (`tf.add_check_numerics_ops`).
 
-    A run of it fails with InvalidArgumentError where one of them, or one that it is computed from, is not finite; the
-    message names the tensor.
+    A run of the operation fails with InvalidArgumentError if such a tensor, or a tensor that it is computed from, is not
+    finite; the message names the tensor.
 
     Example:
         >>> x = af.placeholder(af.float32)
@@ -69,7 +69,7 @@ def add_check_numerics_ops() -> Operation:
     for operation in graph.get_operations():
         for output in operation.outputs:
             if output.dtype.is_floating and not output.dtype.is_ref:
-                # One after the other in the order of the graph, so that the first bad tensor is the one named.
+                # Tensor after tensor in the order of the graph, so that the message names the first bad tensor.
                 with graph.control_dependencies(check):
                     check = [check_numerics(output, output.name).op]
     return group(*check)
@@ -88,8 +88,8 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 @public("af", "tf.debugging")
 def check_numerics(tensor: TensorLike, message: str, name: str | None = None) -> Tensor:
-    """`tensor` itself (`tf.check_numerics`). Raises InvalidArgumentError with `message` in the run where it has a NaN or
-    an infinity.
+    """`tensor` itself (`tf.check_numerics`). Raises InvalidArgumentError with `message` in the run for a NaN or an
+    infinity.
 
     Example:
         >>> af.check_numerics([1.0, 2.0], "The loss")

@@ -22,7 +22,7 @@ _CARRIED = ANY | {variant}
 
 
 def _same_type(c: Inference) -> DType:
-    """The first input's type; a reference stays one."""
+    """The first input's type; a reference stays a reference."""
     return c.dtypes[0]
 
 
@@ -92,7 +92,7 @@ def switch(data: TensorLike, pred: TensorLike, *, name: str | None = None) -> li
     work=0,
 )
 def merge(inputs: Sequence[TensorLike], *, name: str | None = None) -> list[Tensor]:
-    """The one of `inputs` that is alive, as soon as it comes, and its index (int32). Dead where all are.
+    """The live tensor of `inputs`, as soon as it comes, and its index (int32). Dead if all inputs are dead.
 
     Example:
         >>> x, pred = af.placeholder(af.float32), af.placeholder(af.bool)
@@ -115,7 +115,7 @@ def enter(
     shape: ShapeLike = None,
     name: str | None = None,
 ) -> Tensor:
-    """`data` in the frame of a loop: in its first iteration, or in each one.
+    """`data` in the frame of a loop: in the first iteration, or in each iteration.
 
     Example:
         >>> x = af.placeholder(af.float32)
@@ -182,7 +182,7 @@ def next_iteration(data: TensorLike, *, name: str | None = None) -> Tensor:
 @public("af")
 @op("LoopCond", role=roles.LOOP_CONDITION, shape=unchanged, dtypes=BOOLEAN, view=True, gradient=None, work=0)
 def loop_cond(input: TensorLike, *, name: str | None = None) -> Tensor:
-    """The scalar that says whether the loop goes on; one in each frame.
+    """The scalar that says whether the loop goes on; each frame has a single such scalar.
 
     Example:
         >>> goes_on = af.loop_cond(af.placeholder(af.bool, []))

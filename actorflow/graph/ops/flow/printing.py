@@ -54,9 +54,9 @@ def print_(
         *inputs: texts, tensors, other Python values, and nested structures of them.
         output_stream: `sys.stderr` (by default), `sys.stdout`, or "log(info)", with one of the levels debug, info, warning and
             error. They are those of the process in which the node runs. There are no files (TensorFlow's "file://").
-        summarize: how many elements are shown at both ends of each dimension; all of them where it is -1.
+        summarize: how many elements are shown at both ends of each dimension; -1 shows all elements.
         sep: stands between the inputs.
-        end: stands behind the last one, but in logs.
+        end: stands behind the last input, except in logs.
 
     Raises:
         ValueError: there is no such stream.
@@ -83,7 +83,7 @@ _MARK = re.compile("\0(\\d+)\0")
 
 
 class _Place(str):
-    """A tensor's place, which stays without quotes where it is shown in a list."""
+    """A tensor's place, which a list shows without quotes."""
 
     def __repr__(self) -> str:
         return str(self)

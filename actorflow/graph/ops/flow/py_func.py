@@ -119,7 +119,7 @@ class Record(Protocol):
     name: str
 
     def gradients(self, places: Sequence[int], seeds: Sequence[Any]) -> list[Any]:
-        """The gradients of the inputs at `places`, from those of the results that have one."""
+        """The gradients of the inputs at `places`, from those of the results that have a gradient."""
 
 
 @op(
@@ -197,7 +197,7 @@ def py_func(
         stateful: False where the function always gives the same for the same inputs, so that it may be called less often.
 
     Returns:
-        A tensor of unknown shape; a list of them where `Tout` is a list; the operation where there is no result. There is
+        A tensor of unknown shape; a list of tensors if `Tout` is a list; the operation if `func` has no result. There is
         no gradient: see `af.custom_gradient`, or `Graph.gradient_override_map`.
 
     Raises:

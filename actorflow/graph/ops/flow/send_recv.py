@@ -38,8 +38,8 @@ def send(
     lossy: bool = False,
     name: str | None = None,
 ) -> Operation:
-    """Hands its one input (or, without one, the fact that its control inputs are done) to the `_Recv` with the same key,
-    in each iteration of the loops that both are in. `lossy` cuts the lower 16 bits of each float32 off (paper section 5.5).
+    """Hands its input (or, without an input, the fact that its control inputs are done) to the `_Recv` with the same key,
+    in each iteration of the loops around both nodes. `lossy` cuts the lower 16 bits of each float32 off (paper section 5.5).
     """
 
 
@@ -74,7 +74,7 @@ def recv(
 
 @op("_SwapOut", role=roles.SWAP_OUT, shape=unchanged, gradient=None, stateful=True, asynchronous=True, work=0)
 def swap_out(value: TensorLike, *, name: str | None = None) -> Tensor:
-    """`value` in host memory, once it is there: until then it is held where it is. Only `_SwapIn` takes the result."""
+    """`value` in host memory, once copied: until then the device's memory is held. Only `_SwapIn` takes the result."""
 
 
 @op("_SwapIn", role=roles.SWAP_IN, shape=unchanged, gradient=None, stateful=True, asynchronous=True, work=0)

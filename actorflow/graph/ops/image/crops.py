@@ -20,7 +20,7 @@ from actorflow.public import public
 
 
 def _checked(image: Tensor, claims: list[tuple[Any, str]]) -> Tensor:
-    """`image`, once all claims hold. Raises ValueError for one that is known not to."""
+    """`image`, once all claims hold. Raises ValueError for a claim that is known to be false."""
     nodes = []
     for claim, words in claims:
         if isinstance(claim, Tensor):
@@ -214,7 +214,7 @@ def resize_image_with_crop_or_pad(image: TensorLike, target_height: Any, target_
 
 
 def _margin(outer: Any, inner: Any) -> Any:
-    """Half of what the outer size is larger by, and 0 where it is not."""
+    """Half of the outer size's excess over the inner size, and 0 without an excess."""
     more = _least(outer - inner, 0, True)
     return floordiv(more, 2) if isinstance(more, Tensor) else more // 2
 

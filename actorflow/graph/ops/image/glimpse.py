@@ -72,8 +72,8 @@ def extract_glimpse(
         size: int32 `[2]`: the height and the width of the windows.
         offsets: float32 `[batch, 2]`: y and x of each window's centre.
         centered: whether the offsets count from the image's centre; otherwise from its upper left corner.
-        normalized: whether offsets are shares of the image: (-1, -1) is the upper left corner of a centered one, (1, 1)
-            the lower right. Otherwise they are pixels.
+        normalized: whether offsets are shares of the image; otherwise they are pixels. With `centered`, the share (-1, -1)
+            is the upper left corner, and (1, 1) is the lower right corner.
         uniform_noise: whether the noise is uniform over the range of the image; otherwise it is normal, with the
             image's mean and deviation.
 

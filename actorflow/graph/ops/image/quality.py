@@ -1,4 +1,4 @@
-"""How alike images are, and where they change: PSNR, SSIM, gradients, Sobel's edges (`tf.image.psnr` and its like)."""
+"""How alike images are, and how their pixels change: PSNR, SSIM, gradients, Sobel's edges (`tf.image.psnr` and its like)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def ssim(
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> Tensor:
-    """The structural similarity of pairs of images (`tf.image.ssim`; Wang et al. 2004): 1 for equal ones.
+    """The structural similarity of pairs of images (`tf.image.ssim`; Wang et al. 2004): 1 for equal images.
 
     Example:
         >>> image = af.random_uniform([1, 16, 16, 1])
@@ -111,7 +111,7 @@ def ssim(
 
 @public("af.image")
 def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
-    """The differences of each pixel from the next one, downwards and to the right, with zeros at the end
+    """The differences of each pixel from the next pixel, downwards and to the right, with zeros at the end
     (`tf.image.image_gradients`).
 
     `image` is `[batch, height, width, channels]`; ValueError is raised for another rank.

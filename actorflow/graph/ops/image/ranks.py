@@ -1,4 +1,4 @@
-"""The common helpers of functions of images: the check of the rank, one image as a batch of one, and sizes as far as they are
+"""The common helpers of functions of images: the check of the rank, a single image as a batch, and sizes as far as they are
 known.
 """
 
@@ -23,7 +23,7 @@ def image_of(image: TensorLike, what: str = "image") -> Tensor:
 
 
 def rank_of(image: Tensor, *ranks: int) -> int:
-    """The rank. Raises ValueError where it is not known, or none of `ranks`."""
+    """The rank. Raises ValueError for a rank that is not known, or not in `ranks`."""
     static_shape = image.static_shape
     if static_shape is None or len(static_shape) not in ranks:
         shown = " or ".join(map(str, ranks))
@@ -34,7 +34,7 @@ def rank_of(image: Tensor, *ranks: int) -> int:
 
 
 def sizes_of(image: Tensor, rank: int) -> tuple[Any, Any, Any]:
-    """Height, width and channels: numbers where they are known, else tensors."""
+    """Height, width and channels: known sizes as numbers, the others as tensors."""
     static_shape = image.static_shape or (None,) * rank
     dynamic: Any = shape(image) if None in static_shape[-3:] else None
     height, width, channels = (

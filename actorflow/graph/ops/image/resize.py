@@ -51,7 +51,7 @@ def resize_bilinear(
     half_pixel_centers: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Images of another size, each pixel from the four nearest ones (`tf.image.resize_bilinear`).
+    """Images of another size, each pixel from the four nearest pixels (`tf.image.resize_bilinear`).
 
     Example:
         >>> af.image.resize_bilinear([[[[0.0], [1.0]]]], [1, 4])[0, 0, :, 0]
@@ -60,7 +60,7 @@ def resize_bilinear(
     Args:
         images: real, `[batch, height, width, channels]`.
         size: int32 `[2]`: the new height and width.
-        align_corners: whether the centres of the corner pixels stay where they are.
+        align_corners: whether the centres of the corner pixels keep their places.
         half_pixel_centers: whether a pixel's centre is half a pixel from its edge; otherwise it is at its upper left corner.
 
     Returns:
@@ -78,7 +78,7 @@ def resize_bicubic(
     half_pixel_centers: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Images of another size, each pixel from the sixteen nearest ones (`tf.image.resize_bicubic`).
+    """Images of another size, each pixel from the sixteen nearest pixels (`tf.image.resize_bicubic`).
 
     Example:
         >>> af.image.resize_bicubic([[[[0.0], [1.0]]]], [1, 4])[0, 0, :, 0]
@@ -87,7 +87,7 @@ def resize_bicubic(
     Args:
         images: real, `[batch, height, width, channels]`.
         size: int32 `[2]`: the new height and width.
-        align_corners: whether the centres of the corner pixels stay where they are.
+        align_corners: whether the centres of the corner pixels keep their places.
         half_pixel_centers: whether a pixel's centre is half a pixel from its edge; otherwise it is at its upper left corner.
 
     Returns:
@@ -114,7 +114,7 @@ def resize_nearest_neighbor(
     Args:
         images: real, `[batch, height, width, channels]`.
         size: int32 `[2]`: the new height and width.
-        align_corners: whether the centres of the corner pixels stay where they are.
+        align_corners: whether the centres of the corner pixels keep their places.
         half_pixel_centers: whether a pixel's centre is half a pixel from its edge; otherwise it is at its upper left corner.
 
     Returns:
@@ -138,7 +138,7 @@ def resize_area(
     Args:
         images: real, `[batch, height, width, channels]`.
         size: int32 `[2]`: the new height and width.
-        align_corners: whether the centres of the corner pixels stay where they are.
+        align_corners: whether the centres of the corner pixels keep their places.
 
     Returns:
         float32 images.

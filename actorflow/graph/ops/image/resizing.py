@@ -62,8 +62,8 @@ def resize_images(
     Args:
         images: `[batch, height, width, channels]`, or one image `[height, width, channels]`; the rank has to be known.
         size: int32 `[2]`: the new height and width.
-        method: one of `ResizeMethod`, or its name in lower case.
-        align_corners: whether the centres of the corner pixels stay where they are.
+        method: a value of `ResizeMethod`, or its name in lower case.
+        align_corners: whether the centres of the corner pixels keep their places.
         preserve_aspect_ratio: whether height and width shrink or grow alike, as far as both are at most `size`.
 
     Returns:

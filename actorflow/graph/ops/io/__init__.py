@@ -8,7 +8,7 @@ iterators.py       iterators of datasets: handles, what begins them, and the nex
 parsing.py         from Example messages to tensors: `parse_example` and its like, and what describes the features to find
 parsing_rules.py   the ops that parse Example messages
 queues.py          queues as ops: a handle, and operations on it that may wait (paper section 4.6)
-readers.py         readers: they take names of files from a queue and give the files' records, one or many at a time (paper
-                   section 4.5)
+readers.py         readers: they take names of files from a queue and give the files' records, a single record or many at a
+                   time (paper section 4.5)
 summaries.py       summaries as ops: what TensorBoard shows, as serialised messages
 """

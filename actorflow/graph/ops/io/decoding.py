@@ -115,8 +115,8 @@ def decode_csv(
     Args:
         records: strings, each one record.
         record_defaults: for each column a scalar or a vector of one element, which stands for an empty field and whose
-            type is the column's (float32, float64, int32, int64, string); an empty vector, or a type alone, where a field
-            must not be empty.
+            type is the column's (float32, float64, int32, int64, string). An empty vector, or a type alone, says that a
+            field must not be empty.
         field_delim: one character between fields.
         use_quote_delim: False takes double quotes as ordinary characters.
         na_value: a field with this text is empty too.

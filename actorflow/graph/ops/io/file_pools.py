@@ -20,8 +20,8 @@ def file_pool(*, container: str = "", shared_name: str = "", name: str | None = 
 def file_pool_begin(
     pool: RefLike, names: TensorLike, *, epochs: int = 1, lease: float = 30.0, seed: int = -1, name: str | None = None
 ) -> Operation:
-    """Puts names of files into a pool that has none yet. Each is to be read `epochs` times, without end where that is -1, in an
-    order that the seed shuffles where it is not -1. Raises InvalidArgumentError where the pool has others."""
+    """Puts names of files into a pool that has no names yet. Each file is to be read `epochs` times, or without end for -1, in
+    an order that a seed other than -1 shuffles. Raises InvalidArgumentError for a pool that has other names."""
 
 
 @op(
@@ -35,10 +35,10 @@ def file_pool_begin(
     work=0,
 )
 def file_pool_take(pool: RefLike, reader: TensorLike, *, name: str | None = None) -> Tensor:
-    """The name of the file that a reader reads next. The one before it counts as read then. It waits where others read the last
-    ones. Raises OutOfRangeError in the run where all are read."""
+    """The name of the file that a reader reads next. The file before it counts as read then. The node waits while other readers
+    read the last files. Raises OutOfRangeError in the run after all files are read."""
 
 
 @op("FilePoolRenew", shape=scalar, types={**_HANDLE, "reader": string}, result=bool_dtype, gradient=None, stateful=True)
 def file_pool_renew(pool: RefLike, reader: TensorLike, *, name: str | None = None) -> Tensor:
-    """Says that a reader still reads its file; false where another one has got it meanwhile."""
+    """Says that a reader still reads its file; false if another reader has got the file meanwhile."""

@@ -44,8 +44,8 @@ def _paths(c: Inference) -> Shape:
 def read_file(filename: TensorLike, *, name: str | None = None) -> Tensor:
     """The content of a file, as a scalar string (`tf.read_file`). It is read on a thread.
 
-    Raises NotFoundError in the run where there is no such file, FailedPreconditionError for a directory, and
-    PermissionDeniedError where nodes may not read it.
+    Raises NotFoundError in the run for a missing file, FailedPreconditionError for a directory, and PermissionDeniedError
+    for a file that nodes may not read.
 
     Example:
         >>> name = af.placeholder(af.string, [])
@@ -68,7 +68,7 @@ def read_file(filename: TensorLike, *, name: str | None = None) -> Tensor:
     asynchronous=True,
 )
 def write_file(filename: TensorLike, contents: TensorLike, *, name: str | None = None) -> Operation:
-    """Writes a file, and the folders above it where they lack (`tf.write_file`); one that exists is written again.
+    """Writes a file, and makes the missing folders above it (`tf.write_file`). An existing file is written again.
 
     A step that is stopped meanwhile still waits for the write. Raises in the run what `read_file` does.
 

@@ -125,7 +125,7 @@ def decode_bmp(contents: TensorLike, *, channels: int = 0, name: str | None = No
 def decode_gif(contents: TensorLike, *, name: str | None = None) -> Tensor:
     """All frames of a GIF as uint8 `[frames, height, width, 3]` (`tf.image.decode_gif`); a PNG or JPEG is one frame.
 
-    `contents` is a scalar string, the file's bytes. Raises InvalidArgumentError in the run where it is not a GIF.
+    `contents` is a scalar string, the file's bytes. Raises InvalidArgumentError in the run for other files.
 
     Example:
         >>> frame = "2c00000000010001000002024401003b"
@@ -215,7 +215,7 @@ def decode_image(
         contents: a scalar string, the file's bytes.
         channels: 0 (or None) keeps the image's; 1 is grey, 3 RGB, 4 RGB and alpha.
         dtype: the element type of the result; uint8 or uint16.
-        expand_animations: whether a GIF gives all of its frames; else it gives the first one, without the dimension of frames.
+        expand_animations: whether a GIF gives all frames; else it gives the first frame, without the dimension of frames.
     """
     return decode_image_op(
         contents,
@@ -238,7 +238,7 @@ def decode_image(
 def encode_png(image: TensorLike, *, compression: int = -1, name: str | None = None) -> Tensor:
     """`[height, width, channels]` as a PNG (`tf.image.encode_png`), a scalar string.
 
-    1 to 4 channels of uint8, or one of uint16. `compression` is zlib's level, -1 its default.
+    1 to 4 channels of uint8, or a single channel of uint16. `compression` is zlib's level, -1 its default.
 
     Example:
         >>> png = af.image.encode_png(af.constant([[[7], [9]]], af.uint8))
@@ -260,8 +260,8 @@ def encode_jpeg(
         TensorShape([8, 8, 3])
 
     Args:
-        image: of one or three channels.
-        format: "" goes by the channels; "grayscale" and "rgb" demand one and three.
+        image: of 1 or 3 channels.
+        format: "" goes by the channels; "grayscale" demands 1 channel, "rgb" demands 3.
         quality: 0 to 100; higher is better and larger.
         progressive: writes a file that shows the whole image before all of it is there.
     """

@@ -96,7 +96,7 @@ def iterator_to_string_handle(iterator: RefLike, *, name: str | None = None) -> 
 def iterator_from_string_handle(
     string_handle: TensorLike, *, output_types: Types = (), output_shapes: Shapes = (), name: str | None = None
 ) -> Tensor:
-    """The handle of the iterator that a string names. Raises InvalidArgumentError in the run where it has other types."""
+    """The handle of the iterator that a string names. Raises InvalidArgumentError in the run for an iterator of other types."""
 
 
 @op(

@@ -39,9 +39,9 @@ class FixedLenFeature(NamedTuple):
         {'age': 7, 'size': [0. 1.]}
 
     Args:
-        shape: of its values in one example; [] for a single one.
+        shape: of its values in one example; [] for a single value.
         dtype: float32, int64 or string.
-        default_value: stands for it in an example that lacks it; without one, each example has to have it.
+        default_value: stands for a feature that an example lacks; without a default, each example has to have the feature.
     """
 
     shape: ShapeLike
@@ -78,7 +78,7 @@ class FixedLenSequenceFeature(NamedTuple):
                     [3. 0.]]}
 
     Args:
-        shape: of each value; [] for single ones.
+        shape: of each value; [] for scalars.
         dtype: float32, int64 or string.
         allow_missing: an example may lack it; `parse_example` needs this.
         default_value: pads what is shorter than the longest; zero or "" unless given.
@@ -196,8 +196,8 @@ def parse_example(
         example_names: strings `[batch]` that name the examples in messages of errors.
 
     Raises:
-        ValueError: no feature, or one that can't be described so.
-        InvalidArgumentError: in the run, for a message that is none, a missing feature, or one of another type or size.
+        ValueError: no feature, or a feature that can't be described so.
+        InvalidArgumentError: in the run, for an invalid message, a missing feature, or a feature of another type or size.
     """
     names = np.empty(0, object) if example_names is None else example_names
     return _parse(parse_example_op, "ParseExample", serialized, features, name, names)
@@ -267,13 +267,13 @@ def parse_single_sequence_example(
     Args:
         serialized: a scalar string.
         context_features: become tensors as by `parse_single_example`.
-        sequence_features: a `FixedLenSequenceFeature` becomes a tensor `[steps, *shape]` (of no steps where it is missing and
-            `allow_missing`), a `VarLenFeature` a `SparseTensor` `[steps, longest]`.
+        sequence_features: a `FixedLenSequenceFeature` becomes a tensor `[steps, *shape]` (of no steps if it is missing and
+            `allow_missing` is set), a `VarLenFeature` a `SparseTensor` `[steps, longest]`.
         example_name: a scalar string that names the example in messages of errors.
 
     Raises:
-        ValueError: no feature at all, or one that can't be described so.
-        InvalidArgumentError: in the run, for a message that is none, a missing feature, or one of another type or size.
+        ValueError: no feature at all, or a feature that can't be described so.
+        InvalidArgumentError: in the run, for an invalid message, a missing feature, or a feature of another type or size.
     """
     if not context_features and not sequence_features:
         raise ValueError("There is no feature to parse.")

@@ -65,9 +65,9 @@ def parse_example_op(
     dense_shapes: Shapes,
     name: str | None = None,
 ) -> Any:
-    """Features of a vector of Example messages: indices, values and shapes of the sparse ones, then the dense ones.
+    """Features of a vector of Example messages: indices, values and shapes of the sparse features, then the dense features.
 
-    A dense feature whose default is an empty vector must be there; one whose first size is unknown is padded.
+    A dense feature whose default is an empty vector must be there; a feature whose first size is unknown is padded.
     """
 
 

@@ -156,7 +156,7 @@ def queue_enqueue(handle: RefLike, components: Sequence[Any], *, name: str | Non
     asynchronous=True,
 )
 def queue_enqueue_many(handle: RefLike, components: Sequence[Any], *, name: str | None = None) -> Operation:
-    """Adds the slices of the components along their first dimension, one by one as there is room."""
+    """Adds the slices of the components along their first dimension, slice by slice as there is room."""
 
 
 @op(
@@ -210,7 +210,7 @@ def queue_dequeue_up_to(
 def queue_close(handle: RefLike, *, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
     """Closes the queue: when the enqueues that wait are done, or at once, which cancels them.
 
-    Raises CancelledError in the run where it is closed already."""
+    Raises CancelledError in the run if the queue is closed already."""
 
 
 @op("QueueSizeV2", shape=scalar, types=_HANDLE, result=int32, gradient=None, stateful=True)

@@ -1,9 +1,9 @@
-"""Readers: they take names of files from a queue and give the files' records, one or many at a time (paper section 4.5).
+"""Readers: they take names of files from a queue and give the files' records, single or many at a time (paper section 4.5).
 
     queue = af.FIFOQueue(10, af.string, shapes=())
     key, value = af.TFRecordReader().read(queue)
 
-A reader is state of its device, like a variable. Each run of `read` goes on where the last one has stopped, in whatever
+A reader is state of its device, like a variable. Each run of `read` goes on where the last run has stopped, in whatever
 session; reads of one reader take turns. A file is read in chunks on a thread, and a record that is damaged is named by its
 offset once those before it are delivered.
 """
@@ -133,7 +133,7 @@ def reader_serialize_state(reader_handle: RefLike, *, name: str | None = None) -
     stateful=True,
 )
 def reader_restore_state(reader_handle: RefLike, state: TensorLike, *, name: str | None = None) -> Operation:
-    """Makes the reader go on where the one was that gave `state`. Raises InvalidArgumentError where it is no such state."""
+    """Makes the reader go on at the place of the reader that gave `state`. Raises InvalidArgumentError for other strings."""
 
 
 class Records(NamedTuple):
@@ -169,11 +169,11 @@ class ReaderBase:
 
     @property
     def supports_serialize(self) -> bool:
-        """Every reader can say where it stands."""
+        """Every reader can give its place."""
         return True
 
     def read(self, queue: Any, name: str | None = None) -> Records:
-        """Key and value of the next record, both scalar strings. It waits for the queue where it needs another file.
+        """Key and value of the next record, both scalar strings. The read waits for the queue if it needs another file.
 
         A key is the file's name and, by the kind of reader, the number or offset of the record: `a.txt:17`.
 
@@ -195,7 +195,7 @@ class ReaderBase:
         return Records(*reader_read(self.reader_ref, _queue_ref(queue), name=name))
 
     def read_up_to(self, queue: Any, num_records: TensorLike, name: str | None = None) -> RecordVectors:
-        """Keys and values of one to `num_records` records, vectors of one length.
+        """Keys and values of 1 to `num_records` records, vectors of one length.
 
         They are fewer where a file ends or a damaged record follows. Raises what `read` does.
         """
@@ -229,7 +229,7 @@ class ReaderBase:
         return reader_serialize_state(self.reader_ref, name=name)
 
     def restore_state(self, state: TensorLike, name: str | None = None) -> Operation:
-        """Makes the reader go on where the one was that gave `state`.
+        """Makes the reader go on at the place of the reader that gave `state`.
 
         Example:
             >>> with open("lines.txt", "w") as file:

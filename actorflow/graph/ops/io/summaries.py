@@ -100,7 +100,7 @@ def scalar_summary(tags: TensorLike, values: TensorLike, *, name: str | None = N
     work=lambda c: 10_000 + 50 * _size(c, 1),
 )
 def histogram_summary(tag: TensorLike, values: TensorLike, *, name: str | None = None) -> Tensor:
-    """A summary of the distribution of all elements. The run raises InvalidArgumentError where one is not finite."""
+    """A summary of the distribution of all elements. The run raises InvalidArgumentError for an element that is not finite."""
 
 
 @op(
@@ -184,4 +184,4 @@ def tensor_summary_v2(
     work=lambda c: 50 * len(c.shapes),
 )
 def merge_summary(inputs: Sequence[TensorLike], *, name: str | None = None) -> Tensor:
-    """Several summaries as one. The run raises InvalidArgumentError where a tag is in two of them."""
+    """Several summaries in a single summary. The run raises InvalidArgumentError where a tag is in two of them."""

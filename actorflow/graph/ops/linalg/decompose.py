@@ -1,4 +1,4 @@
-"""Matrices as products of simpler ones: QR, singular values, eigenvalues, LU. They lie in the last two dimensions.
+"""Matrices as products of simpler matrices: QR, singular values, eigenvalues, LU. They lie in the last two dimensions.
 
 Gradients are those of J. Townsend, "Differentiating the Singular Value Decomposition" (2016), and of M. Giles, "An
 extended collection of matrix derivative results" (2008), for complex matrices too. Singular and eigenvectors are free up
@@ -34,7 +34,7 @@ def _least(rows: int | None, columns: int | None) -> int | None:
 
 
 def _sides(tensor: Tensor, op_type: str) -> tuple[int, int]:
-    """The rows and columns of matrices. Raises NotImplementedError where they are not known."""
+    """The rows and columns of matrices. Raises NotImplementedError for unknown sizes."""
     shape = tensor.static_shape
     rows, columns = (None, None) if shape is None else shape[-2:]
     if rows is None or columns is None:
@@ -87,7 +87,7 @@ def _(node: Operation, dq: Tensor, dr: Tensor) -> list[Any]:
 
 
 def _tall_qr_gradient(q: Tensor, r: Tensor, dq: Tensor, dr: Tensor) -> Tensor:
-    # With N = dR·Rᴴ - Qᴴ·dQ only the upper triangle of N counts, because R has no lower one; R's diagonal is real.
+    # With N = dR·Rᴴ - Qᴴ·dQ only the upper triangle of N counts, because R has no lower triangle; R's diagonal is real.
     upper = matrix_band_part(matmul(dr, r, adjoint_b=True) - matmul(q, dq, adjoint_a=True), 0, -1)
     half = matrix_set_diag(upper, matrix_diag_part(upper) / 2)
     outer = dq + matmul(q, half + _adjoint(half))
@@ -98,8 +98,8 @@ def _tall_qr_gradient(q: Tensor, r: Tensor, dq: Tensor, dr: Tensor) -> Tensor:
 def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Q with orthonormal columns and the upper triangular R with Q · R = input (`tf.qr`).
 
-    Of matrices of shape (..., m, n) they have the shapes (..., m, k) and (..., k, n), with k the smaller of m and n, and
-    k = m with `full_matrices`, for which there is a gradient where m ≤ n. The signs of R's diagonal are LAPACK's.
+    For matrices of shape (..., m, n), Q has the shape (..., m, k) and R has the shape (..., k, n). The number k is the
+    smaller of m and n, or m with `full_matrices`, which has a gradient if m ≤ n. The signs of R's diagonal are LAPACK's.
 
     Example:
         >>> q, r = af.qr([[3.0, 1.0], [4.0, 2.0]])

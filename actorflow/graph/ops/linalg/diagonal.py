@@ -172,7 +172,7 @@ def matrix_band_part(
 
     Args:
         input: a tensor of shape (..., m, n), of any type but string.
-        num_lower, num_upper: how many diagonals below and above the main one are kept, scalars of int32 or int64;
+        num_lower, num_upper: how many diagonals below and above the main diagonal are kept, scalars of int32 or int64;
             negative keeps all on that side.
 
     Raises:

@@ -212,7 +212,7 @@ def matvec(
         [12 34]
 
     Args:
-        a: matrices of shape (..., m, n), or (..., n, m) where they are transposed; of a type that `matmul` takes.
+        a: matrices of shape (..., m, n), or (..., n, m) if transposed; of a type that `matmul` takes.
         b: vectors of shape (..., n), of the same type.
         transpose_a: transposes the matrices.
         adjoint_a: transposes and conjugates them.

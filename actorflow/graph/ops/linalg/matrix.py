@@ -46,7 +46,7 @@ def batch_of_matrices(c: Inference) -> Shape:
 
 
 def cubic(c: Inference) -> float:
-    """The cube of the matrices' side, for each; a guess where it is unknown."""
+    """The cube of the side, for each matrix; a guess for an unknown side."""
     shape = c.shapes[0]
     return float(np.prod(shape)) * float(shape[-1]) if shape and is_static(shape) else 1e5  # type: ignore[arg-type]
 
@@ -218,7 +218,7 @@ def eye(
     dtype: DTypeLike = dt.float32,
     name: str | None = None,
 ) -> Tensor:
-    """Ones on the diagonal, else zeros (`tf.eye`).
+    """The number 1 on the diagonal, 0 elsewhere (`tf.eye`).
 
     Example:
         >>> af.eye(2, 3)

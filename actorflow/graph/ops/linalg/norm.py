@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices, and tensors scaled to a norm of one."""
+"""Norms of vectors and matrices, and tensors scaled to a norm of 1."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def initialize_table_from_text_file(
     work=20,
 )
 def find(table_handle: RefLike, keys: TensorLike, default_value: TensorLike, *, name: str | None = None) -> Tensor:
-    """The value of each key; of one that is not there the default, which is one value or one for each key."""
+    """The value of each key; a missing key gets the default, which is one value or a value for each key."""
 
 
 @op("LookupTableSizeV2", shape=scalar, types=_HANDLE, result=int64, gradient=None, stateful=True, work=1)

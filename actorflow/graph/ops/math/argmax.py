@@ -85,7 +85,7 @@ def argmax(
 
     Args:
         input: a tensor of real numbers of rank 1 or more.
-        axis: the dimension to search, an int or a scalar; negative ones count from the end.
+        axis: the dimension to search, an int or a scalar; a negative axis counts from the end.
         dimension: the old name of `axis`.
         output_type: int32 or int64.
 
@@ -114,7 +114,7 @@ def argmin(
 
     Args:
         input: a tensor of real numbers of rank 1 or more.
-        axis: the dimension to search, an int or a scalar; negative ones count from the end.
+        axis: the dimension to search, an int or a scalar; a negative axis counts from the end.
         dimension: the old name of `axis`.
         output_type: int32 or int64.
     """

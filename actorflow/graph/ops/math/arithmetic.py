@@ -260,7 +260,7 @@ def pow(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
 @pow.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
     x, y, z = (conj(t) for t in (*node.inputs, *node.outputs))
-    # log(x) counts where it is a number only; the inner choice keeps its own derivative from spoiling the others.
+    # log(x) counts only if log(x) is a number; the inner choice keeps its own derivative from spoiling the others.
     defined = not_equal(x, 0) if x.dtype.is_complex else greater(x, 0)
     log_x = where_v2(defined, log(where_v2(defined, x, 1)), 0)
     return [scaled(dy * y, pow(x, y - 1)), scaled(scaled(dy, z), log_x)]
@@ -344,7 +344,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 
 def _additions(c: Inference) -> float:
-    """One for each element of each input but the first."""
+    """An addition for each element of each input except the first."""
     elements = num_elements(merged(c))
     return float((len(c.shapes) - 1) * (1 if elements is None else elements))
 
@@ -409,7 +409,7 @@ def accumulate_n(
 def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None) -> Tensor:
     """The polynomial with these coefficients, that of the highest power first, at x, elementwise (`tf.math.polyval`).
 
-    The coefficients broadcast with x. Of no coefficients it is 0. Raises ValueError where they are no list.
+    The coefficients broadcast with x. Of no coefficients it is 0. Raises ValueError for coefficients that are no list.
 
     Example:
         >>> af.math.polyval([2.0, 0.0, 1.0], 3.0)

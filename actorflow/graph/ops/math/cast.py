@@ -38,9 +38,9 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 @public("af", "tf.dtypes")
 def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
-    """`x` with the element type `dtype` (`tf.cast`); x itself where it has it already.
+    """`x` with the element type `dtype` (`tf.cast`); `x` itself if it has that type already.
 
-    A sparse tensor gives a sparse one.
+    A sparse tensor gives a sparse tensor.
 
     Floats lose their fraction on the way to integers, integers wrap around, what is not zero is true, and complex
     numbers lose their imaginary part.
@@ -254,7 +254,7 @@ def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tens
 
 @public("af", "af.math")
 def real(input: TensorLike, name: str | None = None) -> Tensor:
-    """The real part of a complex tensor; a real one as it is.
+    """The real part of a complex tensor; a real tensor as it is.
 
     Example:
         >>> af.real([1 + 2j, 3 - 4j])
@@ -266,7 +266,7 @@ def real(input: TensorLike, name: str | None = None) -> Tensor:
 
 @public("af", "af.math")
 def imag(input: TensorLike, name: str | None = None) -> Tensor:
-    """The imaginary part of a complex tensor; zeros of a real one.
+    """The imaginary part of a complex tensor; zeros for a real tensor.
 
     Example:
         >>> af.imag([1 + 2j, 3 - 4j])
@@ -280,7 +280,7 @@ def imag(input: TensorLike, name: str | None = None) -> Tensor:
 
 @public("af", "af.math")
 def angle(input: TensorLike, name: str | None = None) -> Tensor:
-    """The angle of complex numbers in radians, in (-π, π]; π for a negative real number, 0 for a positive one.
+    """The angle of complex numbers in radians, in (-π, π]; π for a negative real number, 0 for a positive number.
 
     Example:
         >>> af.angle([1j, -1.0 + 0j])

@@ -112,7 +112,7 @@ def clip_by_global_norm(
     Args:
         t_list: floating tensors, indexed slices (which stay so), and None, which stays None.
         clip_norm: a positive scalar.
-        use_norm: the global norm, where it is known already.
+        use_norm: the global norm, if it is known already.
 
     Returns:
         The list, and the global norm. An infinite or NaN norm makes all entries NaN.

@@ -54,7 +54,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     from actorflow.graph.ops.math.arithmetic import div_no_nan
     from actorflow.graph.ops.math.cast import conj
 
-    # As TensorFlow has it: a zero among the factors gets the gradient 0, which is right only where another one is zero.
+    # As TensorFlow has it: a zero among the factors gets the gradient 0, which is right only if another factor is zero.
     exclusive, reverse = node.get_attr("exclusive"), node.get_attr("reverse")
     total = cumsum_op(conj(node.outputs[0]) * dy, node.inputs[1], exclusive=exclusive, reverse=not reverse)
     return [div_no_nan(total, conj(node.inputs[0])), None]
@@ -113,7 +113,7 @@ def cumulative_logsumexp_op(
 
 @cumulative_logsumexp_op.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
-    """Element i gets Σ dy_j · exp(x_i - y_j), summed without overflow for the positive dy_j and the negative ones."""
+    """Element i gets Σ dy_j · exp(x_i - y_j), summed without overflow for positive dy_j and for negative dy_j."""
     from actorflow.graph.ops.math.elementwise import exp, log
     from actorflow.graph.ops.math.logic import greater, where_v2
 
@@ -187,7 +187,7 @@ def range_(
 ) -> Tensor:
     """The vector start, start + delta, ... up to and without `limit` (`tf.range`); one argument counts from 0.
 
-    Without `dtype` the arguments decide: the first of float64, float32, int64, int32 that one of them has.
+    Without `dtype` the arguments decide: the first of float64, float32, int64, int32 that an argument has.
 
     Example:
         >>> af.range_(4)
@@ -196,7 +196,7 @@ def range_(
         [1.   1.25 1.5  1.75]
 
     Args:
-        start, limit: scalars of real numbers: the first number, and the one before which the vector ends. One argument
+        start, limit: scalars of real numbers: the first number, and the number before which the vector ends. One argument
             alone is the limit, and the start is 0.
         delta: the step, a scalar; it may be negative.
         dtype: the element type of the result.
@@ -259,7 +259,7 @@ def linspace(start: TensorLike, stop: TensorLike, num: TensorLike, *, name: str 
 
 
 def type_of(value: Any, preferred: DTypeLike | None = None) -> DType:
-    """The type of a tensor, or the one that a plain value would take: `preferred` where it can."""
+    """The type of a tensor, or the type that a plain value would take: `preferred` if possible."""
     dtype = symbolic_dtype(value)
     return (
         as_dtype(as_array(value, None, None if preferred is None else as_dtype(preferred)).dtype)

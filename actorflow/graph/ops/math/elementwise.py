@@ -47,7 +47,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 @public("af", "af.math")
 def abs(x: TensorLike, name: str | None = None) -> Tensor:
-    """|x|, elementwise; of complex numbers their magnitude, which is float32 or float64. A sparse tensor gives one.
+    """|x|, elementwise; the magnitude of complex numbers, which is float32 or float64. A sparse tensor gives a sparse tensor.
 
     Example:
         >>> af.abs([-1.5, 2.0]), af.abs([3 + 4j])
@@ -265,7 +265,7 @@ def ceil(x: TensorLike, *, name: str | None = None) -> Tensor:
 @public("af", "af.math")
 @op("Rint", shape=unchanged, dtypes=FLOATING, gradient=None)
 def rint(x: TensorLike, *, name: str | None = None) -> Tensor:
-    """The whole number nearest to x, elementwise; a half goes to the even one.
+    """The whole number nearest to x, elementwise; a half goes to the even number.
 
     Example:
         >>> af.rint([0.5, 1.5, 2.4])
@@ -275,12 +275,12 @@ def rint(x: TensorLike, *, name: str | None = None) -> Tensor:
 
 @op("Round", shape=unchanged, dtypes=FLOATING, gradient=None)
 def round_op(x: TensorLike, *, name: str | None = None) -> Tensor:
-    """The whole number nearest to x, elementwise; a half goes to the even one."""
+    """The whole number nearest to x, elementwise; a half goes to the even number."""
 
 
 @public("af", "af.math")
 def round(x: TensorLike, name: str | None = None) -> Tensor:
-    """The whole number nearest to x, elementwise; a half goes to the even one. Integers stay as they are.
+    """The whole number nearest to x, elementwise; a half goes to the even number. Integers stay as they are.
 
     Example:
         >>> af.round([0.5, 1.5, 2.4, -1.6])
@@ -323,7 +323,7 @@ def is_finite(x: TensorLike, *, name: str | None = None) -> Tensor:
     """
 
 
-# ---- Circular functions, of angles in radians, and hyperbolic ones, elementwise, of floating and complex tensors.
+# ---- Circular functions, of angles in radians, and hyperbolic functions, elementwise, of floating and complex tensors.
 
 
 @public("af", "af.math")

@@ -72,7 +72,7 @@ def bincount(
         weights: in the shape of `arr`, what each element counts; the result has their type.
         minlength: the least length of the result, which else ends with the largest element.
         maxlength: the largest length; larger elements are left out.
-        dtype: the result's type where there are no weights: int32, int64, float32 or float64.
+        dtype: the result's type without weights: int32, int64, float32 or float64.
 
     Raises InvalidArgumentError in the run for a negative element, or weights of another shape.
     """
@@ -177,7 +177,7 @@ def histogram_fixed_width_bins(
 
 
 def _within(classes: Tensor, side: Tensor, what: str) -> Tensor:
-    """The classes, with an error in the run where one of them has no row in a matrix of this size."""
+    """The classes, with an error in the run for a class that has no row in a matrix of this size."""
     from actorflow.graph.ops.flow.control import Assert, identity
 
     fits = logical_and(greater_equal(classes, constant(0, dt.int64)), less(classes, side))

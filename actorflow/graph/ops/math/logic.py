@@ -111,7 +111,7 @@ def logical_or(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tens
 @public("af", "af.math")
 @op("LogicalXor", shape=elementwise, dtypes=BOOLEAN, gradient=None, commutative=True)
 def logical_xor(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """Whether exactly one of x and y is true, elementwise with broadcasting, of bool tensors.
+    """Whether either x or y is true, but not both, elementwise with broadcasting, of bool tensors.
 
     Example:
         >>> af.logical_xor([True, True], [True, False])
@@ -152,7 +152,7 @@ def _select_shape(c: Inference) -> Shape:
 @op("Select", shape=_select_shape, types={"condition": BOOLEAN})
 def select(condition: TensorLike, x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """`x` where `condition` is true, else `y`, which has the shape of x. TensorFlow 1's rule: the condition has their
-    shape, or is a scalar that chooses one of them whole, or a vector that chooses row by row."""
+    shape, or is a scalar that chooses a whole tensor, or a vector that chooses row by row."""
 
 
 @public("af")
@@ -218,7 +218,7 @@ def where(
         (how many, rank).
 
     Raises:
-        ValueError: only one of x and y was given, or the shapes don't fit.
+        ValueError: x was given without y, or y without x, or the shapes don't fit.
     """
     if x is None and y is None:
         return where_indices(condition, name=name)

@@ -27,7 +27,7 @@ _NUMBERS = INEXACT | {dt.int32, dt.int64, dt.uint8, dt.uint16, dt.uint32, dt.uin
 
 
 def _sides(c: Inference, first: str, second: str) -> tuple[Shape, Shape]:
-    """The last two sizes of both inputs after transposing. Raises ValueError where the inner ones differ."""
+    """The last two sizes of both inputs after transposing. Raises ValueError for inner sizes that differ."""
     left, right = c.shapes
     a = None if left is None else left[:-3:-1] if c.attrs[first] else left[-2:]
     b = None if right is None else right[:-3:-1] if c.attrs[second] else right[-2:]
@@ -124,7 +124,7 @@ def matmul(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The matrix product a · b (`tf.matmul`), of the last two dimensions where there are more, which are broadcast.
+    """The matrix product a · b (`tf.matmul`), of the last two dimensions; further dimensions are broadcast.
 
     Example:
         >>> af.matmul([[1, 2], [3, 4]], [[1, 0], [0, 2]])
@@ -134,9 +134,9 @@ def matmul(
         TensorShape([5, 2, 4])
 
     Args:
-        a: a tensor of shape (..., m, k), (..., k, m) where it is transposed: floating, complex, or an integer of 32 or
+        a: a tensor of shape (..., m, k), or (..., k, m) if transposed: floating, complex, or an integer of 32 or
             64 bits or unsigned.
-        b: a tensor of the same type and shape (..., k, n), (..., n, k) where it is transposed.
+        b: a tensor of the same type and shape (..., k, n), or (..., n, k) if transposed.
         transpose_a, transpose_b: transpose the matrix.
         adjoint_a, adjoint_b: transpose and conjugate it.
         a_is_sparse, b_is_sparse: accepted, and of no effect.
@@ -167,7 +167,7 @@ def matmul(
 
 @public("af", "af.linalg")
 def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) -> Tensor:
-    """The sum of products over pairs of axes, one of `a` and one of `b` each (`tf.tensordot`).
+    """The sum of products over pairs of an axis of `a` and an axis of `b` (`tf.tensordot`).
 
     Example:
         >>> af.tensordot([[1, 2], [3, 4]], [10, 1], axes=1)
@@ -177,7 +177,7 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) 
 
     Args:
         a, b: tensors of one type, of any rank.
-        axes: a number n for the last n axes of `a` and the first n of `b`; else a list of axes of `a` and one of `b`.
+        axes: a number n for the last n axes of `a` and the first n of `b`; else two lists of axes, of `a` and of `b`.
 
     Returns:
         A tensor whose shape is that of `a` and then `b` without these axes.

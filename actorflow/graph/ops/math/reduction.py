@@ -56,12 +56,12 @@ def prod_op(input: TensorLike, axis: TensorLike, *, keep_dims: bool = False, nam
 
 @op("Max", shape=_reduced, dtypes=REAL, types={"axis": INDEX}, work=input_size)
 def max_op(input: TensorLike, axis: TensorLike, *, keep_dims: bool = False, name: str | None = None) -> Tensor:
-    """The largest element over the dimensions `axis`, the type's smallest value where there is none; see `Sum`."""
+    """The largest element over the dimensions `axis`, the type's smallest value without elements; see `Sum`."""
 
 
 @op("Min", shape=_reduced, dtypes=REAL, types={"axis": INDEX}, work=input_size)
 def min_op(input: TensorLike, axis: TensorLike, *, keep_dims: bool = False, name: str | None = None) -> Tensor:
-    """The smallest element over the dimensions `axis`, the type's largest value where there is none; see `Sum`."""
+    """The smallest element over the dimensions `axis`, the type's largest value without elements; see `Sum`."""
 
 
 @op("Any", shape=_reduced, dtypes=BOOLEAN, types={"axis": INDEX}, gradient=None, work=input_size)
@@ -128,7 +128,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     axes, rank = known_value(axis), source.shape.ndims
     if axes is None or rank is None:
         return [_spread(node, dy) * _products_of_others(conj(source), axis), None]
-    # One axis after the other: along one, each factor's derivative is the product of all before and all after it, which
+    # Axis after axis: along an axis, each factor's derivative is the product of all before and all after it, which
     # holds for zeros too.
     partial, steps = conj(source), []
     for position in dict.fromkeys(int(a) % max(rank, 1) for a in np.atleast_1d(axes)):
@@ -142,8 +142,8 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 
 def _products_of_others(x: Tensor, axis: Tensor) -> Tensor:
-    """For each element the product of the others that a product over `axis` takes, where only the run knows the axes: they
-    are brought to the front and made one."""
+    """For each element the product of the others that a product over `axis` takes, if only the run knows the axes: the axes
+    are brought to the front and merged."""
     from actorflow.graph.ops.array.gather import gather
     from actorflow.graph.ops.array.join import concat
     from actorflow.graph.ops.array.reverse import invert_permutation
@@ -240,8 +240,8 @@ def reduce_sum(
 
     Args:
         input_tensor: a tensor of numbers.
-        axis: the dimensions to reduce: an int, a list of them (an empty one reduces nothing), or a tensor of them;
-            negative ones count from the end. All by default.
+        axis: the dimensions to reduce: an int, a list of them (an empty list reduces nothing), or a tensor of them;
+            negative axes count from the end. All by default.
         keepdims: whether a reduced dimension stays, with size 1.
         reduction_indices, keep_dims: the old names of `axis` and `keepdims`.
 

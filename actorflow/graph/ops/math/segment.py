@@ -43,9 +43,9 @@ def _segments(c: Inference) -> Shape:
 @public("af", "af.math")
 @op("SegmentSum", shape=_segments, dtypes=NUMERIC, types=_SORTED)
 def segment_sum(data: TensorLike, segment_ids: TensorLike, *, name: str | None = None) -> Tensor:
-    """Row i is the sum of the rows of `data` whose id is i; zeros where there are none (`tf.segment_sum`).
+    """Row i is the sum of the rows of `data` whose id is i; zeros for an absent id (`tf.segment_sum`).
 
-    `segment_ids` is a vector with one id a row, never falling. Raises InvalidArgumentError in the run where it does.
+    `segment_ids` is a vector with one id a row, never falling. Raises InvalidArgumentError in the run for ids that fall.
 
     Example:
         >>> af.segment_sum([[1, 2], [3, 4], [5, 6]], [0, 0, 1])
@@ -62,9 +62,9 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af", "af.math")
 @op("SegmentMean", shape=_segments, dtypes=NUMERIC, types=_SORTED)
 def segment_mean(data: TensorLike, segment_ids: TensorLike, *, name: str | None = None) -> Tensor:
-    """Row i is the mean of the rows of `data` whose id is i; zeros where there are none (`tf.segment_mean`).
+    """Row i is the mean of the rows of `data` whose id is i; zeros for an absent id (`tf.segment_mean`).
 
-    `segment_ids` is a vector with one id a row, never falling. Raises InvalidArgumentError in the run where it does.
+    `segment_ids` is a vector with one id a row, never falling. Raises InvalidArgumentError in the run for ids that fall.
 
     Example:
         >>> af.segment_mean([1.0, 5.0, 3.0], [0, 0, 1])
@@ -86,9 +86,9 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af", "af.math")
 @op("SegmentProd", shape=_segments, dtypes=NUMERIC, types=_SORTED)
 def segment_prod(data: TensorLike, segment_ids: TensorLike, *, name: str | None = None) -> Tensor:
-    """Row i is the product of the rows of `data` whose id is i; ones where there are none (`tf.segment_prod`).
+    """Row i is the product of the rows of `data` whose id is i; 1 for an absent id (`tf.segment_prod`).
 
-    `segment_ids` is a vector with one id a row, never falling. Raises InvalidArgumentError in the run where it does.
+    `segment_ids` is a vector with one id a row, never falling. Raises InvalidArgumentError in the run for ids that fall.
 
     Example:
         >>> af.segment_prod([2, 5, 3, 4], [0, 0, 2, 2])
@@ -98,7 +98,7 @@ def segment_prod(data: TensorLike, segment_ids: TensorLike, *, name: str | None 
 
 @segment_prod.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
-    """The product over x where a segment has no zero; where it has one, that row alone gets the product of the others."""
+    """The product over x in a segment without zeros; a single zero in a segment alone gets the product of the others."""
     from actorflow.graph.ops.math.cast import cast, conj
     from actorflow.graph.ops.math.logic import equal, greater, where
 
@@ -116,9 +116,9 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af", "af.math")
 @op("SegmentMax", shape=_segments, dtypes=REAL, types=_SORTED)
 def segment_max(data: TensorLike, segment_ids: TensorLike, *, name: str | None = None) -> Tensor:
-    """Row i is the maximum of the rows of `data` whose id is i; zeros where there are none (`tf.segment_max`).
+    """Row i is the maximum of the rows of `data` whose id is i; zeros for an absent id (`tf.segment_max`).
 
-    `segment_ids` is a vector with one id a row, never falling. Raises InvalidArgumentError in the run where it does.
+    `segment_ids` is a vector with one id a row, never falling. Raises InvalidArgumentError in the run for ids that fall.
 
     Example:
         >>> af.segment_max([1, 5, 3, 4], [0, 0, 2, 2])
@@ -129,9 +129,9 @@ def segment_max(data: TensorLike, segment_ids: TensorLike, *, name: str | None =
 @public("af", "af.math")
 @op("SegmentMin", shape=_segments, dtypes=REAL, types=_SORTED)
 def segment_min(data: TensorLike, segment_ids: TensorLike, *, name: str | None = None) -> Tensor:
-    """Row i is the minimum of the rows of `data` whose id is i; zeros where there are none (`tf.segment_min`).
+    """Row i is the minimum of the rows of `data` whose id is i; zeros for an absent id (`tf.segment_min`).
 
-    `segment_ids` is a vector with one id a row, never falling. Raises InvalidArgumentError in the run where it does.
+    `segment_ids` is a vector with one id a row, never falling. Raises InvalidArgumentError in the run for ids that fall.
 
     Example:
         >>> af.segment_min([1, 5, 3, 4], [0, 0, 1, 1])
@@ -175,7 +175,7 @@ def _unsorted(c: Inference) -> Shape:
 def unsorted_segment_sum(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, *, name: str | None = None
 ) -> Tensor:
-    """Row i is the sum of the elements of `data` whose id is i (`tf.unsorted_segment_sum`); zeros where there are none.
+    """Row i is the sum of the elements of `data` whose id is i (`tf.unsorted_segment_sum`); zeros for an absent id.
 
     Example:
         >>> af.unsorted_segment_sum([1, 5, 3, 4], [1, 0, 1, -1], 2)
@@ -221,7 +221,7 @@ def unsorted_segment_max(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, *, name: str | None = None
 ) -> Tensor:
     """Row i is the maximum of the elements of `data` whose id is i (`tf.unsorted_segment_max`); the type's smallest value
-    where there are none. Ids are as in `unsorted_segment_sum`.
+    for an absent id. Ids are as in `unsorted_segment_sum`.
 
     Example:
         >>> af.unsorted_segment_max([1, 5, 3, 4], [1, 0, 1, 0], 2)
@@ -240,7 +240,7 @@ def unsorted_segment_min(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, *, name: str | None = None
 ) -> Tensor:
     """Row i is the minimum of the elements of `data` whose id is i (`tf.unsorted_segment_min`); the type's largest value
-    where there are none. Ids are as in `unsorted_segment_sum`.
+    for an absent id. Ids are as in `unsorted_segment_sum`.
 
     Example:
         >>> af.unsorted_segment_min([1, 5, 3, 4], [1, 0, 1, 0], 2)
@@ -273,8 +273,8 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def unsorted_segment_prod(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, *, name: str | None = None
 ) -> Tensor:
-    """Row i is the product of the elements of `data` whose id is i (`tf.unsorted_segment_prod`); ones where there are
-    none. Ids are as in `unsorted_segment_sum`.
+    """Row i is the product of the elements of `data` whose id is i (`tf.unsorted_segment_prod`); 1 for an absent id.
+    Ids are as in `unsorted_segment_sum`.
 
     Example:
         >>> af.unsorted_segment_prod([2, 5, 3], [2, 0, 2], 3)
@@ -309,7 +309,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def unsorted_segment_mean(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Row i is the mean of the elements of `data` whose id is i (`tf.unsorted_segment_mean`); zeros where there are none.
+    """Row i is the mean of the elements of `data` whose id is i (`tf.unsorted_segment_mean`); zeros for an absent id.
 
     Example:
         >>> af.unsorted_segment_mean([1.0, 5.0, 3.0], [1, 0, 1], 3)
@@ -334,7 +334,7 @@ def unsorted_segment_sqrt_n(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:
     """Row i is the sum of the elements of `data` whose id is i over the root of their number
-    (`tf.unsorted_segment_sqrt_n`); zeros where there are none.
+    (`tf.unsorted_segment_sqrt_n`); zeros for an absent id.
 
     Example:
         >>> af.unsorted_segment_sqrt_n([1.0, 5.0, 3.0], [1, 0, 1], 2)

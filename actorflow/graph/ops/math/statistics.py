@@ -154,7 +154,7 @@ def count_nonzero(
 
 @public("af", "af.math", "tf.debugging")
 def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
-    """Whether no element is less than the one before it, in row-major order: a bool scalar (`tf.is_non_decreasing`).
+    """Whether no element is less than the element before it, in row-major order: a bool scalar (`tf.is_non_decreasing`).
 
     Example:
         >>> af.is_non_decreasing([1, 2, 2]), af.is_non_decreasing([2, 1])
@@ -167,7 +167,7 @@ def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
 
 @public("af", "af.math", "tf.debugging")
 def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
-    """Whether each element is more than the one before it, in row-major order: a bool scalar
+    """Whether each element is more than the element before it, in row-major order: a bool scalar
     (`tf.is_strictly_increasing`).
 
     Example:

@@ -103,7 +103,7 @@ def _(node: Operation, ddy: Tensor) -> list[Any]:
 
 @public("af.nn")
 def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None) -> Tensor:
-    """`features` where they are positive, else alpha · features, elementwise (`tf.nn.leaky_relu`).
+    """`features` if they are positive, else alpha · features, elementwise (`tf.nn.leaky_relu`).
 
     Integers become float32.
 
@@ -120,7 +120,7 @@ def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None
 @public("af.nn")
 @op("Elu", shape=unchanged, dtypes=FLOATING, work=12)
 def elu(features: TensorLike, *, name: str | None = None) -> Tensor:
-    """exp(features) - 1 where they are negative, else the features, elementwise (`tf.nn.elu`).
+    """exp(features) - 1 if they are negative, else the features, elementwise (`tf.nn.elu`).
 
     Clevert et al., Fast and Accurate Deep Network Learning by Exponential Linear Units.
 
@@ -151,7 +151,7 @@ def _(node: Operation, ddy: Tensor) -> list[Any]:
 @public("af.nn")
 @op("Selu", shape=unchanged, dtypes=FLOATING, work=12)
 def selu(features: TensorLike, *, name: str | None = None) -> Tensor:
-    """scale · alpha · (exp(features) - 1) where they are negative, else scale · features (`tf.nn.selu`).
+    """scale · alpha · (exp(features) - 1) if they are negative, else scale · features (`tf.nn.selu`).
 
     Klambauer et al., Self-Normalizing Neural Networks, whose constants these are.
 

@@ -1,8 +1,8 @@
-"""Samples of classes to train against, where there are too many to train against all (`tf.nn.*_candidate_sampler`).
+"""Samples of classes to train against when all classes are too many (`tf.nn.*_candidate_sampler`).
 
-Each sampler gives `num_sampled` classes of [0, range_max), and how often each true and each sampled class is expected among
-them, which training has to correct for (Jean et al. 2014): p · num_sampled for a class of probability p, or with `unique`,
-which draws again what was drawn before, 1 - (1 - p)^draws.
+Each sampler gives `num_sampled` classes of [0, range_max), and the expected count of each true and each sampled class among
+them. Training has to correct for these counts (Jean et al. 2014). The count is p · num_sampled for a class of probability p.
+With `unique`, which draws again what was drawn before, it is 1 - (1 - p)^draws.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _hits(c: Inference) -> list[Shape]:
 def compute_accidental_hits_op(
     true_classes: TensorLike, sampled_candidates: TensorLike, *, num_true: int, name: str | None = None
 ) -> Candidates:
-    """The places at which a sampled class is a true one. See `compute_accidental_hits`."""
+    """The places at which a sampled class is a true class. See `compute_accidental_hits`."""
 
 
 @public("af.nn", "tf.random")
@@ -285,7 +285,7 @@ def fixed_unigram_candidate_sampler(
         seed: makes the draws the same in every session; see `get_seed`.
 
     Raises:
-        ValueError: not exactly one of `vocab_file` and `unigrams`.
+        ValueError: both `vocab_file` and `unigrams`, or neither.
         InvalidArgumentError: in the run, the weights are not `range_max` many.
     """
     if bool(vocab_file) == bool(len(unigrams)):
@@ -341,7 +341,7 @@ def compute_accidental_hits(
     seed: int | None = None,
     name: str | None = None,
 ) -> Candidates:
-    """The places where sampled classes are true ones (`tf.nn.compute_accidental_hits`).
+    """The places of sampled classes that are true classes (`tf.nn.compute_accidental_hits`).
 
     A class that was sampled more than once is found at its last place.
 

@@ -106,7 +106,7 @@ def ctc_loss(
         inputs, logits: the logits, float32 or float64, [time, batch, classes]; the last class is the blank. `logits` is
             another name.
         sequence_length: int32, [batch]: how long each sequence is.
-        preprocess_collapse_repeated: labels that repeat the one before are dropped first.
+        preprocess_collapse_repeated: labels that repeat the label before are dropped first.
         ctc_merge_repeated: labels that repeat in an alignment without a blank between count once.
         ignore_longer_outputs_than_inputs: a sequence shorter than its labels has loss 0 and no gradient, instead of an
             error.
@@ -283,7 +283,7 @@ def ctc_beam_search_decoder_v2(
 
 @public("af.nn")
 def collapse_repeated(labels: TensorLike, seq_length: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """`labels` without those that repeat the one before (`tf.nn.collapse_repeated`).
+    """`labels` without those that repeat the label before (`tf.nn.collapse_repeated`).
 
     Example:
         >>> af.nn.collapse_repeated([[1, 1, 2, 2, 1]], [5])

@@ -49,7 +49,7 @@ def ctc_loss_v2(
         logit_length: [batch]: how long each sequence is.
         logits_time_major: False where the logits are [batch, time, classes].
         unique: what `ctc_unique_labels(labels)` gives. The loss is the same with it and without.
-        blank_index: which class is the blank; a negative number counts from the last. By default the first one; for a
+        blank_index: which class is the blank; a negative number counts from the last. By default the first class; for a
             SparseTensor it has to be given.
 
     Returns:
@@ -97,7 +97,7 @@ def _with_blank_last(scores: Tensor, labels: Tensor, blank: int) -> tuple[Tensor
 
 
 def _sparse(rows: Tensor, counts: Tensor) -> SparseTensor:
-    """The labels that count. A row without labels gets one, since the op asks for that; its loss is not used."""
+    """The labels that count. A row without labels gets a label, since the op asks for that; its loss is not used."""
     kept = where_v2(expand_dims(greater(counts, 0), 1), rows, zeros_like(rows))
     mask = sequence_mask(maximum(counts, 1), shape(rows)[1])
     places = where_indices(mask)

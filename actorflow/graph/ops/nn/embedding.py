@@ -52,7 +52,7 @@ def embedding_lookup(
             where a variable is, so that not all of it has to travel.
         ids: int32 or int64, of any shape.
         partition_strategy: how they are divided. "mod": row i is row i // n of table i % n; "div": consecutive rows are
-            together, the first tables having one more where they don't divide evenly.
+            together, with a row more in the first tables if they don't divide evenly.
         validate_indices: taken, and not used: ids are always checked.
         max_norm: rows with a larger L2 norm are scaled down to it.
 
@@ -86,7 +86,7 @@ def embedding_lookup(
 
 
 def _rows(table: Any, numbers: Tensor) -> Tensor:
-    """Rows of a table, taken on its own device where it is a variable."""
+    """Rows of a table; those of a variable are taken on its own device."""
     if not hasattr(table, "handle"):
         return gather(table, numbers)
     with numbers.graph.colocate_with(table):
@@ -151,7 +151,7 @@ def embedding_lookup_sparse(
             the weights, and "sqrtn" by the root of the sum of their squares.
 
     Returns:
-        `[batch, embedding]`, up to the last row that has an id; rows without one are zero.
+        `[batch, embedding]`, up to the last row that has an id; rows without an id are zero.
 
     Raises:
         TypeError: ids or weights that are not sparse.
@@ -209,7 +209,7 @@ def safe_embedding_lookup_sparse(
         sparse_weights: one weight for each id, at the same places; None for 1. Ids whose weight is not positive are
             left out, unless the combiner is "sum".
         combiner: "sum", "mean" or "sqrtn", as in `embedding_lookup_sparse`.
-        default_id: an example without an id gets this one's embedding, or zeros where it is None.
+        default_id: the id whose embedding an example without an id gets; None gives zeros.
         partition_strategy: "div" or "mod", as in `embedding_lookup`.
         max_norm: rows with a larger L2 norm are scaled down to it.
 

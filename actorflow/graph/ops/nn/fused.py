@@ -28,7 +28,7 @@ ACTIVATIONS = ("", "Relu", "Relu6", "Elu", "Tanh", "Sigmoid", "_Gelu", "_GeluTan
 
 
 def _biased(of: str, first: int = 0) -> Any:
-    """The shape rule of op `of`, whose inputs begin with the `first` one, and a bias for the last dimension of its output. An
+    """The shape rule of op `of`, whose inputs begin at number `first`, and a bias for the last dimension of its output. An
     input before that has the shape of the result."""
 
     def rule(c: Inference) -> Shape:
@@ -421,5 +421,5 @@ def _rotated(c: Inference) -> Shape:
 
 @op("_Rotary", shape=_rotated, dtypes=_FUSED, gradient=None, work=4)
 def rotary(x: TensorLike, cosines: TensorLike, sines: TensorLike, *, name: str | None = None) -> Tensor:
-    """x · cosines + (the halves of each row of x in the other order, the one that is then first negated) · sines. The cosines and
+    """x · cosines + (the halves of each row of x in the other order, the new first half negated) · sines. The cosines and
     the sines are broadcast to the shape of x."""

@@ -115,7 +115,7 @@ def softmax_cross_entropy_with_logits(
 ) -> Tensor:
     """-sum(labels · log(softmax(logits))) along `dim` (`tf.nn.softmax_cross_entropy_with_logits`).
 
-    No gradient goes into the labels; `softmax_cross_entropy_with_logits_v2` has one.
+    No gradient goes into the labels, unlike in `softmax_cross_entropy_with_logits_v2`.
 
     Example:
         >>> af.nn.softmax_cross_entropy_with_logits(labels=[[0.0, 1.0]], logits=[[0.0, 0.0]])
@@ -213,7 +213,7 @@ def _last(tensor: Tensor, axis: Any) -> Tensor:
 
 
 def _matrix(tensor: Tensor) -> Tensor:
-    """`tensor` with all dimensions but the last made one."""
+    """`tensor` as a matrix, with all dimensions but the last joined."""
     static = tensor.static_shape
     if static is not None and static and static[-1]:
         return reshape(tensor, [-1, static[-1]])

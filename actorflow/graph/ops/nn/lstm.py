@@ -27,7 +27,7 @@ _REAL = frozenset((float32, float64))
 
 
 def _units(c: Inference, weights: int, *vectors: int) -> int | None:
-    """The number of units, from the shapes of the weights and of vectors. Raises ValueError where they don't fit."""
+    """The number of units, from the shapes of the weights and of vectors. Raises ValueError if they don't fit."""
     columns = (require_rank(c, weights, 2) or (None, None))[1]
     if columns is not None and columns % 4:
         raise ValueError(f"The weights have four columns a unit, but they have {columns}.")

@@ -40,7 +40,7 @@ def sufficient_statistics(
     Args:
         x: floating.
         axes: a list of the dimensions to sum over.
-        shift: subtracted first, which loses less where it is close to the mean.
+        shift: subtracted first, which loses less with a shift close to the mean.
         keepdims, keep_dims: whether the dimensions stay, with size 1; `keep_dims` is the older name.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Normalization: to a norm of one, across channels (LRN), and over batches (the fused batch norm)."""
+"""Normalization: to a norm of 1, across channels (LRN), and over batches (the fused batch norm)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from actorflow.graph.ops.shape_rules import require_rank
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.public import public
 
-# ---- to a norm of one
+# ---- to a norm of 1
 
 
 @public("af.math", "af.linalg", "af.nn")
@@ -40,7 +40,7 @@ def l2_normalize(
     Args:
         x: a floating tensor.
         axis: the dimensions over which the sum is taken, an int or a list of them; all by default.
-        epsilon: the least sum of squares to divide by, so that a vector of zeros stays one.
+        epsilon: the least sum of squares to divide by, so that a vector of zeros stays zero.
         dim: the older name of `axis`.
 
     Returns:

@@ -59,7 +59,7 @@ def nce_loss(
         num_true: how many true classes an example has; 1 by default.
         sampled_values: the sample and the expected counts of the true and of the sampled classes, as a candidate sampler
             gives them; by default those of `log_uniform_candidate_sampler`.
-        remove_accidental_hits: sampled classes that are true ones of an example don't count as false there.
+        remove_accidental_hits: sampled classes that are true classes of an example don't count as false there.
         partition_strategy: "mod" or "div", as of `embedding_lookup`.
 
     Returns:
@@ -119,7 +119,7 @@ def sampled_softmax_loss(
         num_true: how many true classes an example has; 1 by default.
         sampled_values: the sample and the expected counts of the true and of the sampled classes, as a candidate
             sampler gives them; by default those of `log_uniform_candidate_sampler`.
-        remove_accidental_hits: whether sampled classes that are true ones of an example don't count as false there.
+        remove_accidental_hits: whether sampled classes that are true classes of an example don't count as false there.
         partition_strategy: "mod" or "div", as of `embedding_lookup`.
         seed: the sampler's; makes the samples the same in every session.
 
@@ -159,8 +159,8 @@ def _sampled_logits(
     partition_strategy: str,
     seed: int | None,
 ) -> tuple[Tensor, Tensor]:
-    """Logits of the true classes and then of the sampled ones, less the log of how often each is expected in a sample;
-    and their labels, in equal shares for the true ones. Both [batch, num_true + sampled]."""
+    """Logits of the true classes and then of the sampled classes, less the log of the expected count of each in a sample. Then
+    their labels, in equal shares for the true classes. Both [batch, num_true + sampled]."""
     x = convert_to_tensor(inputs)
     true = cast(convert_to_tensor(labels), int64)
     if sampled_values is None:

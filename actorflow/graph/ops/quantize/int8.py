@@ -1,7 +1,7 @@
 """Products and convolutions with weights of int8: floats go in and come out, and whole numbers are multiplied in between.
 
-The input becomes int8, or uint8 where it is never negative. Zero stays zero, so a padding of zeros does
-too. Sums are exact, as int32. Each output channel has a scale of its own, each row (or image) of the input another one: what one
+The input becomes int8, or uint8 if it is never negative. Zero stays zero, so a padding of zeros does
+too. Sums are exact, as int32. Each output channel and each row (or image) of the input has a scale of its own: what one
 row becomes does not depend on its neighbours in a batch. `af.export.quantize` makes these ops.
 """
 
@@ -88,7 +88,7 @@ def int8_matmul(
         weights: int8 [inner, columns].
         scales: float32 [columns], what the weights are multiplied by.
         bias: float32 [columns].
-        limit: the largest value of `a` that has a step; what is beyond becomes it. 0 takes the largest one of each row.
+        limit: the largest value of `a` that has a step; what is beyond becomes it. 0 takes the largest value of each row.
         signed: whether `a` has negative values. Else they become 0.
         activation: "", "Relu" or "Relu6".
     """
@@ -125,7 +125,7 @@ def int8_conv2d(
         scales: float32 [out], what the weights are multiplied by.
         bias: float32 [out].
         strides, padding, explicit_paddings, dilations: as those of `Conv2D`.
-        limit: the largest value of `input` that has a step; what is beyond becomes it. 0 takes the largest one of each image.
+        limit: the largest value of `input` that has a step; what is beyond becomes it. 0 takes the largest value of each image.
         signed: whether `input` has negative values. Else they become 0.
         activation: "", "Relu" or "Relu6".
     """

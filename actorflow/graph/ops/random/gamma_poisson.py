@@ -91,7 +91,7 @@ def random_gamma(
 
     Args:
         shape: of the samples to draw for each pair of parameters.
-        alpha: shape parameters, positive; where one is not, the samples are NaN.
+        alpha: shape parameters, positive; other parameters give samples of NaN.
         beta: inverse scales, which broadcast with `alpha`; 1 by default.
         dtype: float16, bfloat16, float32 or float64.
         seed: makes the samples the same in every session; see `get_seed`.

@@ -1,4 +1,4 @@
 """Ops of Fourier transforms (`tf.signal`).
 
-fft.py   discrete Fourier transforms over the last one, two or three dimensions
+fft.py   discrete Fourier transforms over the last 1, 2 or 3 dimensions
 """

@@ -1,7 +1,7 @@
-"""Discrete Fourier transforms over the last one, two or three dimensions.
+"""Discrete Fourier transforms over the last 1, 2 or 3 dimensions.
 
-The inverse ones divide by the number of elements. The real ones keep the half of the last dimension that decides the
-rest.
+The inverse transforms divide by the number of elements. The real transforms keep the half of the last dimension that
+decides the rest.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _REAL = frozenset((dt.float32, dt.float64))
 
 
 def _work(c: Inference) -> float:
-    """5·n·log n of the input's elements; a guess where they are unknown."""
+    """5·n·log n of the input's elements; a guess if their number is unknown."""
     source = c.shapes[0]
     count = 1e4 if source is None or None in source else max(math.prod(source), 2)  # type: ignore[arg-type]
     return 5 * count * math.log2(count)
@@ -312,7 +312,7 @@ def rfft(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: s
 
 @public("af.signal", "tf.spectral")
 def rfft2d(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None) -> Tensor:
-    """`rfft` over the last two dimensions, with two lengths (`tf.signal.rfft2d`). Only the last one is halved.
+    """`rfft` over the last two dimensions, with two lengths (`tf.signal.rfft2d`). Only the last dimension is halved.
 
     Example:
         >>> af.signal.rfft2d([[1.0, 2.0], [3.0, 4.0]])
@@ -324,7 +324,7 @@ def rfft2d(input_tensor: TensorLike, fft_length: TensorLike | None = None, name:
 
 @public("af.signal", "tf.spectral")
 def rfft3d(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None) -> Tensor:
-    """`rfft` over the last three dimensions, with three lengths (`tf.signal.rfft3d`). Only the last one is halved.
+    """`rfft` over the last three dimensions, with three lengths (`tf.signal.rfft3d`). Only the last dimension is halved.
 
     Example:
         >>> af.signal.rfft3d(af.ones([2, 4, 8])).shape

@@ -60,10 +60,10 @@ def sparse_cross_hashed(
         hash_key: what the hash begins with.
 
     Returns:
-        A sparse int64 tensor [rows, the most combinations of a row]. Dense inputs come after sparse ones in a combination.
+        A sparse int64 tensor [rows, the most combinations of a row]. Dense inputs come after sparse inputs in a combination.
 
     Raises:
-        ValueError: there is no input, or one of another type or rank.
+        ValueError: there is no input, or an input of another type or rank.
         InvalidArgumentError: the numbers of rows differ, in the run.
     """
     if not inputs:

@@ -55,7 +55,7 @@ def sparse_concat(
     concat_dim: int | None = None,
     expand_nonconcat_dims: bool | None = None,
 ) -> SparseTensor:
-    """Sparse tensors one after the other along `axis` (`tf.sparse_concat`).
+    """Sparse tensors joined along `axis` (`tf.sparse_concat`).
 
     Example:
         >>> a = af.SparseTensor([[0, 0]], [1], [1, 2])
@@ -64,7 +64,7 @@ def sparse_concat(
         [[1 0 0 2]]
 
     Args:
-        axis: the dimension along which they are joined; negative ones count from the end.
+        axis: the dimension along which they are joined; a negative number counts from the end.
         sp_inputs: a list of sparse tensors of one type and rank.
         expand_nonconcat_dim: whether the other dimensions may differ; the largest counts.
         concat_dim, expand_nonconcat_dims: other names of `axis` and `expand_nonconcat_dim`.
@@ -140,7 +140,7 @@ def sparse_split(
     name: str | None = None,
     split_dim: int | None = None,
 ) -> list[SparseTensor]:
-    """`num_split` parts along `axis`, the first ones a row larger where it doesn't divide evenly (`tf.sparse_split`).
+    """`num_split` parts along `axis`; the first parts are a row larger in an uneven division (`tf.sparse_split`).
 
     Example:
         >>> x = af.SparseTensor([[0, 0], [0, 3]], [1, 2], [1, 4])

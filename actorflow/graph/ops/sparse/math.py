@@ -148,7 +148,7 @@ def _cwise_div(
 
 
 def _met(node: Operation) -> tuple[Tensor, Tensor, Tensor]:
-    """The dense tensor's shape with as many dimensions as the sparse one has, the places in it that the elements meet, and
+    """The dense tensor's shape with as many dimensions as the sparse tensor has, the places in it that the elements meet, and
     what is there."""
     from actorflow.graph.ops.math.arithmetic import floordiv, maximum
 
@@ -286,7 +286,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def sparse_add(
     a: Any, b: Any, threshold: TensorLike | None = None, thresh: TensorLike | None = None, name: str | None = None
 ) -> Any:
-    """The sum of two sparse tensors, sparse; or of a sparse and a dense one, dense (`tf.sparse_add`).
+    """The sum of two sparse tensors, sparse; or of a sparse and a dense tensor, dense (`tf.sparse_add`).
 
     Example:
         >>> a = af.SparseTensor([[0, 0], [1, 1]], [1, 2], [2, 2])
@@ -298,8 +298,8 @@ def sparse_add(
                               [1 1]], values=[2 4], dense_shape=[2 2])
 
     Args:
-        a, b: tensors of numbers, one of them sparse at least, of one type and one shape, without broadcasting. The
-            elements of sparse ones are in order.
+        a, b: tensors of numbers, at least one sparse, of one type and one shape, without broadcasting. The
+            elements of sparse tensors are in order.
         threshold: a scalar: sums of two sparse tensors whose magnitude is less are left out; 0 by default.
         thresh: the older name of `threshold`.
 
@@ -362,7 +362,7 @@ def _sparse_minimum(
 
 @public("af", "af.sparse:maximum")
 def sparse_maximum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> SparseTensor:
-    """The larger of the elements at each place where one of two sparse tensors has one; what is missing is 0
+    """The larger element at each place that has an element in either of two sparse tensors; a missing element is 0
     (`tf.sparse_maximum`). No broadcasting, and no gradient. Raises InvalidArgumentError in the run for other shapes.
 
     Example:

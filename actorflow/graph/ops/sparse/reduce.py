@@ -223,7 +223,7 @@ def sparse_reduce_max(
     keep_dims: bool | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The largest of the elements that are there over `axis`, as a dense tensor, 0 where there is none
+    """The largest of the elements that are there over `axis`, as a dense tensor; 0 without elements
     (`tf.sparse_reduce_max`). It has no gradient. Errors are those of `sparse_reduce_sum`.
 
     Example:

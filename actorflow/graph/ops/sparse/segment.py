@@ -1,4 +1,4 @@
-"""Reductions over groups of rows that are picked by their indices first: a gather and a segment reduction in one."""
+"""Reductions over groups of rows picked by their indices first: a gather and a segment reduction in a single op."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def sparse_segment_sum(
     name: str | None = None,
     num_segments: TensorLike | None = None,
 ) -> Tensor:
-    """Row i is the sum of the rows data[indices[k]] with segment_ids[k] = i; zeros where there are none
+    """Row i is the sum of the rows data[indices[k]] with segment_ids[k] = i; zeros without such rows
     (`tf.sparse_segment_sum`).
 
     Example:

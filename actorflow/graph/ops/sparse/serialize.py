@@ -134,7 +134,7 @@ def deserialize_many_sparse(
         serialized_sparse: strings `[n, 3]`, as `serialize_many_sparse` gives them or a batch of those of
             `serialize_sparse`.
         dtype: the element type of the values.
-        rank: the rank of each sparse tensor, where it is known.
+        rank: the rank of each sparse tensor, if known.
 
     Returns:
         A sparse tensor whose rank is one more: `[n, ...]`, each further size the largest of them.

@@ -35,7 +35,7 @@ def _of_rank(rank: int | None) -> list[Shape]:
 
 
 def _sparse_rank(c: Inference, first: int) -> int | None:
-    """The rank of the sparse tensor whose indices are input `first`. Raises ValueError where it is none."""
+    """The rank of the sparse tensor whose indices are input `first`. Raises ValueError for the shapes of no sparse tensor."""
     indices, shape = require_rank(c, first, 2), require_rank(c, first + 2, 1)
     merge(None if indices is None else indices[:1], require_rank(c, first + 1, 1))
     rank_shape = merge(None if indices is None else indices[1:], shape)
@@ -99,7 +99,7 @@ def _dense_to_sparse(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """A set operation of a dense tensor and a sparse one."""
+    """A set operation of a dense and a sparse tensor."""
 
 
 @op(
@@ -222,8 +222,8 @@ def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTen
         A sparse tensor with the elements of each set in order.
 
     Raises:
-        TypeError: another type. ValueError: shapes that are known not to agree. InvalidArgumentError in the run, where they
-            are known only then.
+        TypeError: another type. ValueError: shapes that are known not to agree. InvalidArgumentError: such shapes that
+            are known only in the run.
     """
     return _operation(a, b, "intersection", validate_indices)
 

@@ -135,7 +135,7 @@ def sparse_slice(sp_input: SparseTensor, start: TensorLike, size: TensorLike, na
 def sparse_retain(sp_input: SparseTensor, to_retain: TensorLike) -> SparseTensor:
     """The elements for which the bool vector `to_retain` is true (`tf.sparse_retain`).
 
-    Raises ValueError where its length is known not to be the number of elements; InvalidArgumentError in the run where it
+    Raises ValueError if its length is known not to be the number of elements; InvalidArgumentError in the run if it
     keeps an element that is not there.
 
     Example:
@@ -231,7 +231,7 @@ def _as_int64(value: TensorLike) -> Tensor:
 
 @public("af", "af.sparse:reset_shape")
 def sparse_reset_shape(sp_input: SparseTensor, new_shape: TensorLike | None = None) -> SparseTensor:
-    """The same elements in a larger dense shape, or without one in the smallest that holds them (`tf.sparse_reset_shape`).
+    """The same elements in the dense shape `new_shape`, by default the smallest that holds them (`tf.sparse_reset_shape`).
 
     Raises ValueError, or InvalidArgumentError in the run, where the new shape has another rank or a smaller size.
 

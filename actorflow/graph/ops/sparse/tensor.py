@@ -1,4 +1,4 @@
-"""Sparse tensors: made, fed, and turned into dense ones (`tf.sparse`)."""
+"""Sparse tensors: made, fed, and turned into dense tensors (`tf.sparse`)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from actorflow.public import public
 
 
 def sparse_of(value: Any, what: str = "sp_input") -> SparseTensor:
-    """`value` as a sparse tensor. Raises TypeError where it is none."""
+    """`value` as a sparse tensor. Raises TypeError for another value."""
     try:
         return SparseTensor.from_value(value)
     except TypeError:
@@ -52,7 +52,7 @@ def neutral(graph: Any, dtype: DType) -> Tensor:
 def sparse_placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> SparseTensor:
     """A sparse tensor that has to be fed, with a `SparseTensorValue` or a tuple of three arrays (`tf.sparse_placeholder`).
 
-    `shape`, where it is known, need not agree with what is fed; a shape without unknown sizes may be left out of partial
+    A known `shape` need not agree with what is fed; a shape without unknown sizes may be left out of partial
     feeds.
 
     Example:
@@ -149,7 +149,7 @@ def sparse_to_dense(
          [ 8 -1]]
 
     Args:
-        sparse_indices: int32 or int64, `[n, r]`; a vector where the result is one, a scalar for one element of a vector.
+        sparse_indices: int32 or int64, `[n, r]`; a vector for a result that is a vector, a scalar for one element of it.
         output_shape: `[r]`.
         sparse_values: `[n]`, or a scalar for all.
         default_value: the scalar elsewhere; 0 by default.
@@ -182,7 +182,7 @@ def sparse_tensor_to_dense(
 
     Args:
         sp_input: a sparse tensor of any type.
-        default_value: the scalar where it has no element; zero by default, "" of strings.
+        default_value: the scalar for places without an element; zero by default, "" of strings.
         validate_indices: says that the indices have to be in order, without repetition.
 
     Raises:
@@ -216,7 +216,7 @@ def sparse_from_dense(tensor: TensorLike, name: str | None = None) -> SparseTens
 def sparse_eye(
     num_rows: int, num_columns: int | None = None, dtype: DTypeLike = dt.float32, name: str | None = None
 ) -> SparseTensor:
-    """A sparse matrix with ones on its diagonal (`tf.sparse.eye`).
+    """A sparse matrix with 1 on its diagonal (`tf.sparse.eye`).
 
     Example:
         >>> af.sparse.eye(2)
@@ -257,7 +257,7 @@ def sparse_merge(
     Args:
         sp_ids: int32 or int64; several for as many last indices.
         sp_values: a sparse tensor of any type, with an element at each place of the ids.
-        vocab_size: above all ids; one for each of `sp_ids` where these are several.
+        vocab_size: above all ids; a list of such sizes for several `sp_ids`.
         already_sorted: says that the result needs no reordering.
 
     Raises:

@@ -278,7 +278,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         Args:
             dtype: the gradients' element type, a type of numbers.
             shape: of the gradients, as far as it is known.
-            shared_name: accumulators of one name in one container are one.
+            shared_name: accumulators of one name in one container are the same.
             reduction_type: MEAN or SUM of what was applied.
 
         Raises ValueError for another reduction.
@@ -309,8 +309,8 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
             grad: the gradient, of the accumulator's type and shape.
             local_step: the step in which it was computed, an integer scalar; it is dropped in silence where that is
                 before the accumulator's.
-            worker: the number of the worker that gives it, from 0 on: it is added after those of the workers before, so
-                that the sum is the same bit by bit in whatever order gradients come. None adds it when it comes.
+            worker: the number of the worker that gives it, from 0 on. The gradient is added after those of the workers
+                before, so that the sum is the same bit by bit in whatever order gradients come. None adds it when it comes.
             most: how many gradients of one worker are kept; more are dropped until the sum is taken.
 
         Raises:
@@ -357,7 +357,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         Args:
             dtype: the gradients' element type, a type of numbers.
             shape: of the whole gradient, as far as it is known.
-            shared_name: accumulators of one name in one container are one.
+            shared_name: accumulators of one name in one container are the same.
             reduction_type: MEAN or SUM of what was applied.
 
         Raises ValueError for another reduction.
@@ -413,7 +413,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         Args:
             grad_indices: a vector of integers, the rows.
             grad_values: as many rows, of the accumulator's type.
-            grad_shape: a vector, the shape of the whole gradient; None where it is not known.
+            grad_shape: a vector, the shape of the whole gradient; None if unknown.
             local_step: the step in which it was computed, as in `ConditionalAccumulator.apply_grad`.
             worker, most: the worker that gives it, and how many of its gradients are kept, as there.
 

@@ -37,7 +37,7 @@ def assign(
         [5. 6.]
 
     Args:
-        ref: a variable, or the reference to one.
+        ref: a variable, or its reference.
         value: the new value, of the variable's type and shape.
         validate_shape: False: the value may have any shape, and has the variable take that. The static shapes of reads
             stay as they are. A variable that was made with `validate_shape=False` may change its shape anyway.
@@ -60,7 +60,7 @@ def assign_add(ref: Any, value: TensorLike, use_locking: bool | None = None, nam
         [11. 12.]
 
     Args:
-        ref: a variable, or the reference to one.
+        ref: a variable, or its reference.
         value: of the variable's type and shape.
         use_locking: taken, and not used: each update is one step.
     """
@@ -77,7 +77,7 @@ def assign_sub(ref: Any, value: TensorLike, use_locking: bool | None = None, nam
         2
 
     Args:
-        ref: a variable, or the reference to one.
+        ref: a variable, or its reference.
         value: of the variable's type and shape.
         use_locking: taken, and not used: each update is one step.
     """
@@ -100,7 +100,7 @@ def scatter_update(
          [9 9]]
 
     Args:
-        ref: a variable, or the reference to one.
+        ref: a variable, or its reference.
         indices: int32 or int64, of any shape: the rows.
         updates: of the variable's type: the shape of `indices`, then that of a row; or one number for all.
         use_locking: taken, and not used: each update is one step.
@@ -125,7 +125,7 @@ def scatter_add(
         [11  2  5]
 
     Args:
-        ref: a variable, or the reference to one.
+        ref: a variable, or its reference.
         indices: int32 or int64, of any shape: the rows.
         updates: of the variable's type: the shape of `indices`, then that of a row; or one number for all.
         use_locking: taken, and not used: each update is one step.
@@ -146,7 +146,7 @@ def scatter_sub(
         [0 2 2]
 
     Args:
-        ref: a variable, or the reference to one.
+        ref: a variable, or its reference.
         indices: int32 or int64, of any shape: the rows.
         updates: of the variable's type: the shape of `indices`, then that of a row; or one number for all.
         use_locking: taken, and not used: each update is one step.
@@ -187,7 +187,7 @@ def scatter_mul(
         [  1 100   3]
 
     Args:
-        ref: a variable, or the reference to one.
+        ref: a variable, or its reference.
         indices: int32 or int64, of any shape: the rows.
         updates: of the variable's type: the shape of `indices`, then that of a row; or one number for all.
         use_locking: taken, and not used: each update is one step.
@@ -208,7 +208,7 @@ def scatter_div(
         [10.  5.]
 
     Args:
-        ref: a variable, or the reference to one.
+        ref: a variable, or its reference.
         indices: int32 or int64, of any shape: the rows.
         updates: of the variable's type: the shape of `indices`, then that of a row; or one number for all.
         use_locking: taken, and not used: each update is one step.
@@ -229,7 +229,7 @@ def scatter_min(
         [1 4 3]
 
     Args:
-        ref: a variable, or the reference to one.
+        ref: a variable, or its reference.
         indices: int32 or int64, of any shape: the rows.
         updates: of the variable's type: the shape of `indices`, then that of a row; or one number for all.
         use_locking: taken, and not used: each update is one step.
@@ -250,7 +250,7 @@ def scatter_max(
         [4 5 3]
 
     Args:
-        ref: a variable, or the reference to one.
+        ref: a variable, or its reference.
         indices: int32 or int64, of any shape: the rows.
         updates: of the variable's type: the shape of `indices`, then that of a row; or one number for all.
         use_locking: taken, and not used: each update is one step.
@@ -274,7 +274,7 @@ def scatter_nd_update(
          [30 40]]
 
     Args:
-        ref: a variable, or the reference to one.
+        ref: a variable, or its reference.
         indices: int32 or int64, [..., d]: each names an element, or a slice where d is less than the variable's rank.
         updates: of the variable's type: the shape of `indices` without its last dimension, then that of such a slice.
         use_locking: taken, and not used: each update is one step.
@@ -300,7 +300,7 @@ def scatter_nd_add(
          [23  4]]
 
     Args:
-        ref: a variable, or the reference to one.
+        ref: a variable, or its reference.
         indices: int32 or int64, [..., d]: each names an element, or a slice where d is less than the variable's rank.
         updates: of the variable's type: the shape of `indices` without its last dimension, then that of such a slice.
         use_locking: taken, and not used: each update is one step.
@@ -322,7 +322,7 @@ def scatter_nd_sub(
          [3 4]]
 
     Args:
-        ref: a variable, or the reference to one.
+        ref: a variable, or its reference.
         indices: int32 or int64, [..., d]: each names an element, or a slice where d is less than the variable's rank.
         updates: of the variable's type: the shape of `indices` without its last dimension, then that of such a slice.
         use_locking: taken, and not used: each update is one step.
@@ -344,7 +344,7 @@ def batch_scatter_update(
          [ 4  5 60]]
 
     Args:
-        ref: a variable, or the reference to one.
+        ref: a variable, or its reference.
         indices: int32 or int64, of known rank: the batch, and then the rows of each element.
         updates: of the variable's type, of the shape of `indices` and then that of a row.
         use_locking: taken, and not used: each update is one step.

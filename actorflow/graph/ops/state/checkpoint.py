@@ -1,8 +1,8 @@
 """Save and Restore as nodes (paper section 3.3).
 
-`SaveV2` and `RestoreV2` are TensorFlow's: tensors in and out of a checkpoint. `af.train.Saver` makes `TakeVariables`,
-which takes the values of all variables of one task at one instant, `SaveVariables`, which writes them beside the
-running steps, `CommitCheckpoint`, which makes one checkpoint of what the tasks have written, and `RestoreVariables`.
+`SaveV2` and `RestoreV2` are TensorFlow's: tensors in and out of a checkpoint. `af.train.Saver` makes the
+other ops. `TakeVariables` takes the values of all variables of one task at one instant, and `SaveVariables` writes them
+beside the running steps. `CommitCheckpoint` makes one checkpoint of what the tasks have written; `RestoreVariables` reads it.
 `ReadNonce` tells which folder a task has. The package `actorflow.checkpoint` has their kernels.
 """
 
@@ -195,7 +195,7 @@ def restore_variables(
     name: str | None = None,
 ) -> Operation:
     """Gives the variables whose handles are the nodes `handles` the values `keys` of a checkpoint, all at once when all are
-    read and checked. With `state`, nodes and readers go on where they were. With `reshape` only the number of elements has
+    read and checked. With `state`, nodes and readers go on as saved. With `reshape` only the number of elements has
     to agree. `slices` says which part of what the checkpoint has each of them is.
 
     Raises in the run what `restore_v2` raises; no variable is changed then.
@@ -213,7 +213,7 @@ def restore_variables(
 )
 def read_nonce(path: TensorLike, *, name: str | None = None) -> Tensor:
     """The content that the task of this node finds in the small file `path` of a checkpoint folder, as JSON: its `host`, the
-    `value`, or the `kind` of the error and its `message`. So the one who asks hears of all tasks at once.
+    `value`, or the `kind` of the error and its `message`. So the caller hears of all tasks at once.
 
     Raises in the run: CancelledError, and nothing else.
     """

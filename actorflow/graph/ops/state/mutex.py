@@ -74,7 +74,7 @@ class CriticalSection:
     """
 
     def __init__(self, name: str | None = None, shared_name: str | None = None) -> None:
-        """Makes the mutex. With `shared_name`, sections of that name in one container are one; in a named container (see
+        """Makes the mutex. With `shared_name`, sections of that name in one container are the same; in a named container (see
         `af.container`) sessions of one process share it."""
         self._graph: Graph = get_default_graph()
         with self._graph.control_dependencies(None), self._graph.name_scope(name or "CriticalSection") as scope:
@@ -101,7 +101,7 @@ class CriticalSection:
             exclusive_resource_access: the variables used inside are used in no other section.
 
         Raises:
-            ValueError: one of them is, or an execution of this section is being built.
+            ValueError: another section uses one of the variables, or an execution of this section is being built.
         """
         graph = self._graph
         if any(running is self for running in _running(graph)):

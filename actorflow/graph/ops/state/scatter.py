@@ -1,4 +1,4 @@
-"""Updates of some rows of a variable, and other ways to change one: scatter, count up, read or compute.
+"""Updates of some rows of a variable, and other ways to change it: scatter, count up, read or compute.
 
 As in `state`, an update comes in two forms over one kernel: one gives the value after its own update, one (named
 `Resource...`) gives nothing and is fetched as a target only.
@@ -126,7 +126,7 @@ def _either_shape(c: Inference) -> Shape:
 
 @op("ReadVariableOr", role=roles.READ_OR, shape=_either_shape, dtypes=ANY, result=T, stateful=True)
 def read_variable_or(ref: RefLike, otherwise: TensorLike, *, name: str | None = None) -> Tensor:
-    """The variable's value, or `otherwise` where it has none yet."""
+    """The variable's value, or `otherwise` for a variable without a value."""
 
 
 @read_variable_or.gradient

@@ -1,4 +1,4 @@
-"""Tensors that a session keeps between runs where they are, and their handles (`tf.get_session_handle` and its like).
+"""Tensors that a session keeps in place between runs, and their handles (`tf.get_session_handle` and its like).
 
 A kept tensor belongs to the node that keeps it and to the session; it goes with the session, or when it is deleted. The handle
 is a string, `node;number;device`, which a run gives as an `actorflow.engine.session` `TensorHandle`.

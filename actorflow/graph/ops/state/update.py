@@ -127,12 +127,12 @@ def update(
     Args:
         type: the dense op's name, `Apply...`; the sparse one's is `SparseApply...`.
         slots: the names of the slots, in the order of the ops' inputs.
-        inputs: the names of the ops' other inputs in their order; one of them is `grad` or `delta`, the others are scalars.
+        inputs: the names of the ops' other inputs in their order: `grad` or `delta`, and scalars.
         work: arithmetic operations for each element.
         flag: the name of a boolean attribute, which the formula gets last.
         default: the flag's default.
         sparse: whether there is a sparse op: for rows `grad[i]` at `indices[i]` of the variable.
-        moves: how the sparse op is documented where it changes other rows too. It has no flag, and a kernel of its own.
+        moves: the documentation of a sparse op that changes other rows too. This op has no flag, and a kernel of its own.
         types: scalars of types of their own.
     """
 

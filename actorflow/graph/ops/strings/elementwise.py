@@ -41,7 +41,7 @@ def _joined(c: Inference) -> Shape:
 
 @op("StringJoin", shape=_joined, dtypes=STRING, result=dt.string, gradient=None)
 def _string_join(inputs: Sequence[TensorLike], *, separator: str = "", name: str | None = None) -> Tensor:
-    """The strings at the same places of all inputs, one after the other. See `string_join`."""
+    """The strings at the same places of all inputs, joined in order. See `string_join`."""
 
 
 @public("af", "af.strings:join")
@@ -101,7 +101,7 @@ def as_string(
         scientific: writes with an exponent, `%e`.
         shortest: the shorter of both, `%g`.
         width: pads shorter texts to this many characters, on the left.
-        fill: one of printf's flags: `0` pads with zeros, `-` pads on the right, `+` and a space write a sign, `#`.
+        fill: a flag of printf: `0` pads with zeros, `-` pads on the right, `+` and a space write a sign, `#`.
 
     Raises:
         InvalidArgumentError: an option that the type does not take, or another `fill`, in the run.
@@ -214,7 +214,7 @@ def _string_length(input: TensorLike, *, unit: str = "BYTE", name: str | None = 
 def string_length(input: TensorLike, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """The number of bytes of each string, or of characters with `unit="UTF8_CHAR"`, as int32 (`tf.strings.length`).
 
-    Characters are counted by the bytes that begin one. Raises ValueError for another unit.
+    Characters are counted by their first bytes. Raises ValueError for another unit.
 
     Example:
         >>> af.strings.length("Grüße"), af.strings.length("Grüße", unit="UTF8_CHAR")

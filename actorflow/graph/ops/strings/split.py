@@ -97,9 +97,9 @@ def strings_split(
          [b'd' b'' b'']]
 
     Args:
-        input, source: strings, of known rank; a scalar counts as a vector of one. `source` is the older name.
+        input, source: strings, of known rank; a scalar counts as a vector of one element. `source` is the older name.
         sep: what separates, as a whole; None or empty for runs of white space.
-        maxsplit: how many splits are made in each string at most; without end where it is negative.
+        maxsplit: how many splits are made in each string at most; a negative number sets no limit.
         result_type: "SparseTensor"; there are no ragged tensors.
 
     Raises:
@@ -125,7 +125,7 @@ def _only_sparse(result_type: str) -> None:
         raise ValueError(f"The result type is 'SparseTensor', not {result_type!r}.")
 
 
-# ---- many into one
+# ---- many strings into one string
 
 
 def _reduced(c: Inference) -> Shape:
@@ -178,8 +178,7 @@ def reduce_join(
 
     Args:
         inputs: strings of any shape.
-        axis: an int, or several axes, which are joined one after the other, in their order; all of them, the last
-            first, by default.
+        axis: an int, or several axes, which are joined in their order; by default all axes, the last first.
         keepdims, keep_dims: whether the dimensions stay, with size 1; `keep_dims` is the older name.
         separator: stands between the strings; empty by default.
         reduction_indices: the older name of `axis`.
@@ -286,9 +285,9 @@ def string_format(
 
     Args:
         template: the text, with as many placeholders as there are tensors.
-        inputs: a tensor, or a list of tensors, one for each placeholder.
+        inputs: a tensor, or a list with a tensor for each placeholder.
         placeholder: what stands in the template for a tensor; "{}" by default.
-        summarize: how many elements are shown at both ends of each dimension; all of them where it is -1.
+        summarize: how many elements are shown at both ends of each dimension; -1 shows all elements.
 
     Raises:
         ValueError: another number of tensors than of placeholders.

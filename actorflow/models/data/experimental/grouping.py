@@ -32,7 +32,7 @@ _MOST = np.iinfo(np.int64).max
 
 
 class Reducer:
-    """The functions of `group_by_reducer`: the first state of a key, the next one, and the result of the last."""
+    """The functions of `group_by_reducer`: the first state of a key, the next state, and the result of the last state."""
 
     def __init__(
         self, init_func: Callable[[Any], Any], reduce_func: Callable[..., Any], finalize_func: Callable[[Any], Any]

@@ -115,7 +115,7 @@ def cardinality(dataset: Dataset) -> Tensor:
 
 
 def assert_cardinality(expected_cardinality: Any) -> Transformation:
-    """The same dataset, which is an error where it has another number of elements."""
+    """The same dataset, which is an error if it has another number of elements."""
 
     def apply(dataset: Dataset) -> Dataset:
         return dataset._then("counted", options={"count": int(expected_cardinality)})

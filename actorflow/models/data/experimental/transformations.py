@@ -42,7 +42,7 @@ def parallel_interleave(
     buffer_output_elements: Any = None,
     prefetch_input_elements: Any = None,
 ) -> Transformation:
-    """`interleave` whose datasets are pulled ahead. Also where it is `sloppy`, the order is always the same one."""
+    """`interleave` whose datasets are pulled ahead. The order is always the same, also with `sloppy`."""
     return lambda dataset: dataset.interleave(map_func, cycle_length, block_length, num_parallel_calls=cycle_length)
 
 

@@ -1,5 +1,5 @@
-"""How stages call functions: traced ones by a compiled plan, for a block of elements where they work row by row, or for several
-elements beside each other; coroutine functions by awaiting them."""
+"""How stages call functions. A compiled plan runs a traced function: for a block of elements if the function works row by row,
+or for several elements beside each other. Coroutine functions are awaited."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Caller:
 
     async def rows(self, elements: Sequence[Element]) -> list[Element] | None:
         """The results for the first elements of a sequence, computed at once: as stacked rows, or by a plan that has the nodes of
-        the function for each of them. None where they are to be computed one by one: the elements are large, one of them has an
+        the function for each of them. None if the elements are to be computed separately: they are large, an element has an
         error, or the function is slow, or random, or has effects."""
         if not self._is_row_wise or not self._has_rows():
             return await self._repeated(elements)

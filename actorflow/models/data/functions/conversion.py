@@ -34,7 +34,7 @@ def converted(value: Any, spec: Spec, who: str) -> Element:
 
 
 def list_as_tuple(value: Any, structure: Any) -> Any:
-    """A list where a tuple was stated as one."""
+    """The value, as a tuple if it is a list and a tuple was stated."""
     return tuple(value) if isinstance(value, list) and isinstance(structure, tuple) else value
 
 

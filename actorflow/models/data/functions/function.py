@@ -20,9 +20,9 @@ from actorflow.models.data.spec import Spec
 
 
 class Function:
-    """A traced function. `arguments` are its placeholders, or the keys of nodes where an argument is a dataset; `captured` the
-    placeholders of values from around, which its node has as its last tensors; `leaves` tells for each leaf of the result which
-    of the `outputs` it is, or of which description of a dataset."""
+    """A traced function. `arguments` are its placeholders, or the keys of nodes for datasets; `captured` the placeholders of
+    values from around, which its node has as its last tensors. `leaves` tells for each leaf of the result which of the
+    `outputs` it is, or of which description of a dataset."""
 
     def __init__(
         self,
@@ -76,8 +76,7 @@ class Function:
         return plans[key][0]
 
     def of_rows(self) -> tuple[Function, list[bool]] | None:
-        """The function for a block of elements, which are stacked, and which of its outputs are stacks; None where there is none
-        (see `rowwise`)."""
+        """The function for a block of stacked elements, and which of its outputs are stacks, or None (see `rowwise`)."""
         if self._of_rows is None and self._is_row_wise:
             with only(()):
                 vectorized = of_rows(self.arguments, self.captured, self.outputs)
@@ -90,7 +89,7 @@ class Function:
         return self._of_rows
 
     def of_several(self, most: int) -> tuple[Function, int] | None:
-        """The function for several elements one after another, and how many; None where there is none (see `several`)."""
+        """The function for several elements in sequence, and how many, or None (see `several`)."""
         if self._of_several is None and not self.effects:
             with only(()):
                 unrolled = of_several(self.arguments, self.captured, self.outputs, most)

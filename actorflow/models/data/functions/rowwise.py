@@ -28,7 +28,7 @@ Rule: TypeAlias = "Callable[[Operation, Block], Sequence[Tensor] | None]"
 
 
 def of_rows(arguments: Sequence[Any], captured: Sequence[Tensor], outputs: Sequence[Tensor]) -> Traced | None:
-    """The graph of a function for a block of elements: its arguments have one more dimension in front. None where there is none.
+    """The graph of a function for a block of elements, or None: its arguments have one more dimension in front.
 
     Args:
         arguments: the placeholders of an element's leaves.

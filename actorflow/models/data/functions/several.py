@@ -16,7 +16,7 @@ from actorflow.graph.tensor import Tensor
 from actorflow.models.data.functions.rowwise import Block, needed
 
 Repeated: TypeAlias = "tuple[Graph, list[Tensor], list[Tensor], list[Tensor], int]"
-"""A graph with the arguments of all elements one after another, the captured values, the outputs of all elements, and how many
+"""A graph with the arguments of all elements in sequence, the captured values, the outputs of all elements, and how many
 elements there are."""
 
 MOST = 16
@@ -39,7 +39,7 @@ _FLOW = {
 def of_several(
     arguments: Sequence[Any], captured: Sequence[Tensor], outputs: Sequence[Tensor], most: int
 ) -> Repeated | None:
-    """The graph of a function for several elements. None where there is none, or where it would gain nothing.
+    """The graph of a function for several elements; None if the graph is impossible, or would gain nothing.
 
     Args:
         arguments: the placeholders of an element's leaves.

@@ -18,8 +18,9 @@ from actorflow.models.data.stage import EndOfSequence
 
 
 class FilePool:
-    """A reader takes a file, and reads it; with the next one that it takes the file counts as read. A reader that for the time of
-    a lease neither takes nor renews counts as lost where others have nothing else to read: its file is read by one of them.
+    """A reader takes a file, and reads it; the file counts as read when the reader takes its next file. A reader that for the
+    time of a lease neither takes nor renews counts as lost once another reader has nothing else to read, and the other reader
+    takes the file.
 
     An epoch ends when all files are read. Readers of named containers may be on several threads."""
 
@@ -64,7 +65,7 @@ class FilePool:
         return names
 
     def take(self, reader: bytes, now: float) -> bytes | None:
-        """The next file of a reader, whose last one is read; None where others have all that are left.
+        """The next file of a reader, whose last file is read; None if other readers have all that are left.
 
         Raises:
             FailedPreconditionError: it has no files yet.
@@ -89,7 +90,7 @@ class FilePool:
         return name
 
     def renew(self, reader: bytes, now: float) -> bool:
-        """Says that a reader still reads. False where it has no file any more."""
+        """Says that a reader still reads. False for a reader that has no file any more."""
         with self._lock:
             held = self._held.get(reader)
             if held is not None:
@@ -151,7 +152,7 @@ class FilePool:
         return packed
 
     def restore(self, state: bytes) -> None:
-        """Goes to where it was. Readers of today have to take again."""
+        """Goes to the place of the state. Readers of today have to take again."""
         fields: Any = msgpack.unpackb(state) if state else [[], 1, 30.0, -1, 0, []]
         with self._lock:
             self._names, self._epochs, self._lease, self._seed, self._epoch, left = fields

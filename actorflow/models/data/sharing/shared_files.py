@@ -30,13 +30,13 @@ _RENEWALS = 3
 
 @public("af.data")
 class SharedFiles:
-    """Files that several workers read together: whoever is ready takes the next one, and each is read once an epoch.
+    """Files that several workers read together: a ready worker takes the next file, and each file is read once an epoch.
 
-    Each worker's program makes this object in its own graph, under the same `shared_name` and within the `af.device` of the same
-    task, such as "/job:ps/task:0", which knows who reads what; and runs the initializer; the first
-    one counts. A file counts as read when its reader asks for the next one. A worker that is lost stops renewing its lease; once
-    other workers have nothing else to read, one of them reads that file, from its beginning. So no file is left out, and a file
-    is read a second time only if its reader is lost, or is held up for longer than the lease.
+    Each worker's program makes this object in its own graph, under the same `shared_name` and within the `af.device` of the
+    same task, such as "/job:ps/task:0", which knows who reads what. Each program runs the initializer, and the first run
+    counts. A file counts as read when its reader asks for the next file. A worker that is lost stops renewing its lease; once
+    another worker has nothing else to read, it reads that file, from its beginning. So no file is left out, and a file is read
+    a second time only if its reader is lost, or is held up for longer than the lease.
 
     Checkpoints of sessions on that task have the files that are not read yet.
 
@@ -51,11 +51,11 @@ class SharedFiles:
 
     Args:
         names: the names, a vector of strings. Each is there once.
-        epochs: how often each is read; None for without end. An epoch begins when all files of the one before it are read.
+        epochs: how often each is read; None for without end. An epoch begins when all files of the epoch before it are read.
         lease: for how many seconds a reader that is not heard of keeps its file.
         seed: of the order of the files in each epoch, which is that of `names` unless given.
-        shared_name: by which workers find the same files. Each run of a program needs another one, such as f"train {number}": a
-            pool whose files are all read stays at its end as long as its task lives. Without a name no other object shares it.
+        shared_name: by which workers find the same files. Each run of a program needs another name, such as f"train {number}":
+            a pool whose files are all read stays at its end as long as its task lives. Without a name no object shares it.
 
     Raises:
         ValueError: `lease` or `epochs` is not positive, or the files are on a task of a cluster and there is no `shared_name`.

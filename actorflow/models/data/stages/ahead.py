@@ -57,7 +57,7 @@ class Ahead(OneInput):
         self.space = asyncio.Event()
 
     def room(self) -> int:
-        """How many elements to pull now: none where it is full."""
+        """How many elements to pull now: none for a full stage."""
         raise NotImplementedError
 
     def enter(self, slot: Slot) -> None:
@@ -69,7 +69,7 @@ class Ahead(OneInput):
         """Called with what was given."""
 
     def first_ready(self) -> int | None:
-        """Which slot is to be given next, or None where it is not ready."""
+        """Which slot is to be given next, or None before that slot is ready."""
         return 0 if self.slots and self.slots[0].ready else None
 
     async def next(self, most: int) -> list[Element]:

@@ -1,4 +1,4 @@
-"""Stages that make one element of several, or several of one."""
+"""Stages that make one element of several, or several elements of a single element."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Batch(OneInput):
 
 
 def _sparse_rows(indices: Sequence[Any], values: Sequence[Any], shapes: Sequence[Any]) -> list[Any]:
-    """Sparse tensors as the rows of one, as large as the largest of them."""
+    """Sparse tensors as the rows of a single tensor, as large as the largest of them."""
     ranks = {len(shape) for shape in shapes}
     if len(ranks) > 1:
         raise InvalidArgumentError(
@@ -129,7 +129,7 @@ def _padded(column: Sequence[Any], shape: Sequence[int], padding: Any, index: in
 
 @stage("unbatch")
 class Unbatch(OneInput):
-    """The rows of each element, one after another."""
+    """The rows of each element in sequence."""
 
     def setup(self) -> None:
         super().setup()

@@ -31,7 +31,7 @@ class Cache(Stage):
 
 
 class CachedInMemory(OneInput, Cache):
-    """The elements in a list that all iterators of the node share, once one of them has come to the end."""
+    """The elements in a list that all iterators of the node share, once an iterator has come to the end."""
 
     def setup(self) -> None:
         super().setup()
@@ -71,7 +71,7 @@ class CachedInMemory(OneInput, Cache):
 class CachedInFile(Source, Cache):
     """The elements in a file of TFRecords, which appears when the first round has come to its end.
 
-    A round that writes is not in a checkpoint: one that goes on there begins to write again, and drops what was given before."""
+    A round that writes is not in a checkpoint: a run that goes on there writes again, and drops what was given before."""
 
     def setup(self) -> None:
         super().setup()
@@ -85,7 +85,7 @@ class CachedInFile(Source, Cache):
         """Whether the input has come to its end."""
         self.partial: PartialFile | None = None
         self.writing: asyncio.Task[Exception | None] | None = None
-        """The write under way, for which the next pull waits where this one is cancelled."""
+        """The write under way, for which the next pull waits if this pull is cancelled."""
         self.ended = False
 
     async def next(self, most: int) -> list[Element]:

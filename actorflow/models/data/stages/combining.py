@@ -11,7 +11,7 @@ from actorflow.models.data.stage import EndOfSequence, Entry, Stage, pack_entrie
 
 @stage("zip")
 class Zip(Stage):
-    """One element of each input, side by side, until one of them ends."""
+    """One element of each input, side by side, until an input ends."""
 
     def setup(self) -> None:
         self.inputs = [self.open(index) for index in range(len(self.node.inputs))]

@@ -1,4 +1,4 @@
-"""Elements of generators of Python: asynchronous ones hold no thread, ordinary ones run on a thread, some elements ahead."""
+"""Elements of Python's generators: an asynchronous generator holds no thread; others run on a thread, some elements ahead."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from actorflow.models.data.stage import EndOfSequence, Stage, stage
 
 MOST_AHEAD = 64
 BURST = 2e-3
-"""For how many seconds a thread makes elements that no one has asked for."""
+"""For how many seconds a thread makes elements that were not asked for."""
 _END = object()
 
 
@@ -103,7 +103,7 @@ class Generator(Stage):
         self.news.set()
 
     async def _pump(self) -> None:
-        """Asks an asynchronous generator for an element whenever one is wanted, and closes it in the end."""
+        """Asks an asynchronous generator for each element that is wanted, and closes it in the end."""
         generator = self.generator
         try:
             while True:

@@ -1,4 +1,4 @@
-"""Stages that sort elements by a key, carry a state from one to the next, or choose between inputs."""
+"""Stages that sort elements by a key, carry a state from element to element, or choose between inputs."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ CHEAP = 3e-4
 
 
 class Calls:
-    """Calls of a function one after another, for the elements of a block. Coroutine functions get one element at a time."""
+    """Calls of a function in sequence, for the elements of a block. Coroutine functions get one element at a time."""
 
     def __init__(self, call: Any) -> None:
         self.call = call
@@ -39,13 +39,13 @@ class Calls:
         self.ready: deque[Entry] = deque()
         """Results and errors that are not given yet."""
         self.seconds = 0.0
-        """How long a call takes in the mean of the latest ones."""
+        """How long a call takes, as the mean of the latest calls."""
         self._made = 0
         self.joined = False
         """Whether the latest block was given to one call."""
 
     async def next(self, below: Any, most: int) -> list[Element]:
-        """One to `most` results: calls end with the block, or with the first error, or when the turn is over."""
+        """At least one result, at most `most`: calls end with the block, or with the first error, or when the turn is over."""
         ready, taken = self.ready, self.taken
         if not ready:
             if not taken:
@@ -93,7 +93,7 @@ class Calls:
 
 @stage("map")
 class Map(OneInput):
-    """The function of each element, one after another."""
+    """The function of each element, in sequence."""
 
     def setup(self) -> None:
         super().setup()
@@ -125,7 +125,7 @@ class Filter(Map):
 
 @stage("take_while")
 class TakeWhile(Map):
-    """The elements before the first one of which the function is false."""
+    """The elements before the first element of which the function is false."""
 
     def setup(self) -> None:
         super().setup()
@@ -214,7 +214,7 @@ class ParallelMap(Ahead):
             self.queue.append(slot)
 
     async def _perform(self, slot: Slot) -> None:
-        """Calls the function for an element, and then for others that wait, as one of at most `limit` tasks."""
+        """Calls the function for an element, and then for others that wait, as a single task of at most `limit`."""
         while True:
             assert slot.element is not None
             try:

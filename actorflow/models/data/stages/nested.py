@@ -1,4 +1,4 @@
-"""`interleave`: a dataset of each element, several of them in turn; with one at a time it is `flat_map`."""
+"""`interleave`: a dataset of each element, several of them in turn; `flat_map` goes through a single dataset at a time."""
 
 from __future__ import annotations
 

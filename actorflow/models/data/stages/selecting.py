@@ -72,7 +72,7 @@ class Shard(Counted):
     async def next(self, most: int) -> list[Element]:
         shards, index = self.node.number(0), self.node.number(1)
         while True:
-            first = (index - self.index) % shards  # how many are before the next one of this part
+            first = (index - self.index) % shards  # how many are before the next element of this part
             elements = await self.input.block(min(first + 1 + (most - 1) * shards, BLOCK))
             self.index += len(elements)
             if own := elements[first::shards]:

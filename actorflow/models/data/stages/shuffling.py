@@ -26,7 +26,7 @@ class Seeds:
         self.numbers = Numbers(first, second)
 
     def next(self) -> tuple[int, int]:
-        """The seeds of the next round: the same ones where it is not shuffled again."""
+        """The seeds of the next round: the same seeds if it is not shuffled again."""
         if not self.changes:
             return self.seeds
         return self.numbers.next(), self.numbers.next()
@@ -34,7 +34,7 @@ class Seeds:
 
 @stage("shuffle")
 class Shuffle(OneInput):
-    """Elements of a buffer, which is filled up before one of it is drawn."""
+    """Elements of a buffer, which is filled up before an element of it is drawn."""
 
     def setup(self) -> None:
         super().setup()
@@ -99,7 +99,7 @@ class Shuffle(OneInput):
         self.count += 1
 
     def _exchange(self, numbers: list[int], drawn: list[Element]) -> None:
-        """Draws elements of the full buffer, each of which makes a place for the next one that was pulled."""
+        """Draws elements of the full buffer, each of which makes a place for the next element that was pulled."""
         ring, start, size, pulled = self.ring, self.start, self.size, self.pulled
         for number in numbers:
             place = start + number % size
@@ -118,7 +118,7 @@ class Shuffle(OneInput):
         self.start = start
 
     def _draw(self, offset: int) -> Element:
-        """The element `offset` places after the first one, which takes its place."""
+        """The element `offset` places after the first element, which takes its place."""
         ring, start = self.ring, self.start
         place = (start + offset) % len(ring)
         element, ring[place] = ring[place], ring[start]

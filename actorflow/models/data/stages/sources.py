@@ -94,7 +94,7 @@ class Range(Source):
 
 @stage("elements")
 class Elements(Source):
-    """The elements that its tensors are, one after another: the content of a window."""
+    """The elements that its tensors are, in sequence: the content of a window."""
 
     def take(self, most: int) -> list[Element]:
         width, tensors = len(self.node.spec.leaves), self.node.tensors

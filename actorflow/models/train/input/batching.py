@@ -53,11 +53,11 @@ def batch(
         [4 5]
 
     Args:
-        tensors: one example, as a sequence or a dict of tensors, sparse ones too; with `enqueue_many` several examples.
+        tensors: one example, as a sequence or a dict of tensors, also sparse tensors; with `enqueue_many` several examples.
         batch_size: the number of examples in a batch, an int32 scalar.
-        num_threads: the number of loops that run `tensors`; with more than one, the order of the examples is not fixed.
+        num_threads: the number of loops that run `tensors`; with several loops, the order of the examples is not fixed.
         capacity: the maximum number of examples that are ready in the queue.
-        enqueue_many: whether the tensors hold several examples along dimension 0, instead of one.
+        enqueue_many: whether the tensors hold several examples along dimension 0, instead of one example.
         shapes: the shape of each tensor of an example, without the batch; from the tensors unless given.
         dynamic_pad: whether sizes may vary between examples. Each batch is padded to its largest example, with zeros or
             empty strings.
@@ -66,8 +66,8 @@ def batch(
         shared_name: sessions that share a container (`af.container`) find the same queue under this name.
 
     Returns:
-        Tensors in the structure of one source, with a new dimension 0 of size `batch_size`; a single tensor where the
-        source is a sequence of one.
+        Tensors in the structure of one source, with a new dimension 0 of size `batch_size`; a single tensor for a source that
+        is a sequence of one tensor.
 
     Raises:
         ValueError: no tensors are given, not all shapes are known, or an argument does not fit the others.
@@ -107,8 +107,8 @@ def maybe_batch(
 
     Args:
         tensors: see `batch`.
-        keep_input: a bool scalar that tells whether to keep the examples of a run; with `enqueue_many` also a bool
-            vector, one for each example.
+        keep_input: whether to keep the examples of a run, a bool scalar; with `enqueue_many` also a bool vector, for each
+            example.
         batch_size, num_threads, capacity, enqueue_many, shapes, dynamic_pad, allow_smaller_final_batch, shared_name:
             see `batch`.
     """

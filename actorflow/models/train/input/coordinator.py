@@ -82,10 +82,10 @@ class Coordinator:
         return self._stop.is_set()
 
     def request_stop(self, ex: Any = None) -> None:
-        """Asks all to stop. The first exception given (or a tuple of `sys.exc_info()`) is raised where they are joined.
+        """Asks all to stop. The first exception given (or a tuple of `sys.exc_info()`) is raised at the join.
 
         Raises:
-            Exception: `ex` itself, where they have been joined already, so that no one else would report it.
+            Exception: `ex` itself, after the join: no one else would report it.
         """
         error = ex[1] if isinstance(ex, tuple) else ex
         if isinstance(error, self._clean):
@@ -132,7 +132,7 @@ class Coordinator:
             self.request_stop(error)
 
     def raise_requested_exception(self) -> None:
-        """Raises the exception that was given to `request_stop`, if there is one.
+        """Raises the exception that was given to `request_stop`, if any.
 
         Example:
             >>> coord = af.train.Coordinator()
@@ -148,7 +148,7 @@ class Coordinator:
 
     @property
     def requested_exception(self) -> BaseException | None:
-        """The exception that was given to `request_stop`, if there is one."""
+        """The exception that was given to `request_stop`, or None."""
         return self._error
 
     @property
@@ -206,7 +206,7 @@ class Coordinator:
             ignore_live_threads: whether to return, instead of raising, when threads are left after that.
 
         Raises:
-            Exception: the one that was given to `request_stop`.
+            Exception: the exception that was given to `request_stop`.
             RuntimeError: threads are left after the grace period; it names them.
         """
         with self._lock:

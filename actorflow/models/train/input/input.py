@@ -29,7 +29,7 @@ from actorflow.public import public
 
 @public("af.train")
 def limit_epochs(tensor: TensorLike, num_epochs: int | None = None, name: str | None = None) -> Any:
-    """`tensor`, for `num_epochs` runs; later ones raise OutOfRangeError (`tf.train.limit_epochs`).
+    """`tensor`, for `num_epochs` runs; later runs raise OutOfRangeError (`tf.train.limit_epochs`).
 
     The count is a local variable, `epochs`, so `local_variables_initializer()` has to run first. Raises ValueError where
     `num_epochs` is not above 0.
@@ -226,7 +226,7 @@ def slice_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> list[Tensor]:
-    """One row of each tensor, the same row of all, another one in each run (`tf.train.slice_input_producer`).
+    """One row of each tensor, the same row of all, another row in each run (`tf.train.slice_input_producer`).
 
     Example:
         >>> image, label = af.train.slice_input_producer([[[1, 2], [3, 4]], ["a", "b"]], num_epochs=1, shuffle=False)
@@ -290,7 +290,7 @@ def prefetch(session: Session, tensors: Any, depth: int = 2, parallel: int = 1) 
             for a network for example. Results come in the order in which their runs began.
 
     Raises:
-        TypeError: the session is not an async one.
+        TypeError: the session is not an async session.
         ValueError: `depth` is below 1, or `parallel` is not between 1 and `depth`.
     """
     return Prefetch(session, tensors, depth, parallel)

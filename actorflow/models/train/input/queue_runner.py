@@ -33,9 +33,9 @@ public("tf.train:queue_runner")
 class QueueRunner:
     """Runs the enqueue operations of a queue, each in a loop of its own: a thread of a blocking session, or a task.
 
-    A loop ends when its operation raises one of `queue_closed_exception_types`: its input is at its end. The last loop to
-    end so closes the queue, whose consumers drain it. Any other error goes to the coordinator and stops all. A stop closes
-    the queue and cancels what waits to enqueue.
+    A loop ends when its operation raises an error of `queue_closed_exception_types`: its input is at its end. The last loop to
+    end so closes the queue, whose consumers drain it. Any other error goes to the coordinator and stops all. A stop closes the
+    queue and cancels what waits to enqueue.
 
     Example:
         >>> queue = af.FIFOQueue(10, af.float32, [[]])
@@ -159,7 +159,7 @@ class QueueRunner:
     # ---- what threads and tasks share
 
     def _begin(self, session: Any) -> bool:
-        """Counts the loops of a session that start now; False where they run already."""
+        """Counts the loops of a session that start now; False if they run already."""
         with self._lock:
             if self._loops.get(session, 0) > 0:
                 return False
@@ -185,8 +185,7 @@ class QueueRunner:
     def create_threads(
         self, sess: BlockingSession, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
     ) -> list[threading.Thread]:
-        """Threads that run the enqueue operations in a blocking session, and one that closes the queue when `coord`
-        stops.
+        """Threads that run the enqueue operations in a blocking session, and a thread that closes the queue when `coord` stops.
 
         Example:
             >>> with af.Graph().as_default(), af.blocking.Session() as blocking:
@@ -255,7 +254,7 @@ class QueueRunner:
     # ---- tasks
 
     def start(self, session: Session, coord: Coordinator) -> None:
-        """Starts the same loops as tasks of `coord`, which has to be entered. Does nothing where they run already.
+        """Starts the same loops as tasks of `coord`, which has to be entered. Does nothing if they run already.
 
         Example:
             >>> queue = af.FIFOQueue(10, af.float32, [[]])
@@ -331,9 +330,9 @@ def start_queue_runners(
         0 1 2 0
 
     Args:
-        sess: a blocking session, whose runners get threads; or an async one, whose runners become tasks of `coord`. The
+        sess: a blocking session, whose runners get threads; or an async session, whose runners become tasks of `coord`. The
             default session of `actorflow.compat.v1` unless given.
-        coord: stops them; an async session needs one that is entered.
+        coord: stops them; an async session needs an entered coordinator.
         daemon: whether the process may end while the threads run.
         start: whether to start the threads; otherwise the caller does.
         collection: the collection of the graph that has the runners.

@@ -1,4 +1,4 @@
-"""Sparse tensors of examples in queues, which hold dense ones: a sparse one goes through a queue as three strings."""
+"""Sparse tensors of examples in queues, which hold dense tensors: a sparse tensor goes through a queue as three strings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def sparse_places(sources: Sequence[Sequence[Any]]) -> dict[int, DType]:
 
 
 def as_dense(tensor: Any, many: bool) -> Tensor:
-    """A tensor as it is; a sparse one, or each row of one with `many`, as three strings."""
+    """A tensor as it is; a sparse tensor, or with `many` each of its rows, as three strings."""
     if not isinstance(tensor, SparseTensor):
         return convert_to_tensor(tensor)
     return serialize_many_sparse(tensor) if many else serialize_sparse(tensor)

@@ -1,8 +1,8 @@
 """`ring_all_reduce`: the sum of tensors of several devices, on all of them, without a server in the middle.
 
 The devices form a ring. In each of k - 1 turns a device hands one k-th of its tensor to its neighbour, which adds it to its
-own; then each has one k-th of the sum, and in k - 1 more turns these go round. A device so sends 2 (k - 1) / k of the tensor,
-however many devices there are, where a server would receive k tensors (Patarasuk and Yuan 2009).
+own. Then each has one k-th of the sum, and in k - 1 more turns these parts go round. A device so sends 2 (k - 1) / k of the
+tensor, however many devices there are, where a server would receive k tensors (Patarasuk and Yuan 2009).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def ring_all_reduce(
         [[11. 22.], [11. 22.]]
 
     Args:
-        tensors: two or more of one type and one static shape, one on each device (with a single one it is its own sum).
-        devices: where they are; what their nodes ask for unless given.
+        tensors: tensors of one type and one static shape, each on its own device; a single tensor is its own sum.
+        devices: their devices; what their nodes ask for unless given.
 
     Returns:
         As many tensors of that shape; the i-th is on the i-th device.
@@ -86,7 +86,7 @@ class _Ring:
             sent = [chunks[device][(device + 1 - turn) % count] for device in range(count)]
             for device in range(count):
                 with self._on(device):
-                    # A node of its own, so that the next neighbour takes it from here and not from where it was made.
+                    # A node of its own, so that the next neighbour takes it from here and not from the device that made it.
                     chunks[device][(device - turn) % count] = identity(sent[(device - 1) % count])
         results = []
         for device in range(count):

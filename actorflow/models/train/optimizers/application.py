@@ -61,7 +61,7 @@ class Application:
         return self._by_row(self._row.dense, var, grad)
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation | Tensor:
-        """Applies rows; each index occurs once, unless an op of a row sums equal ones itself."""
+        """Applies rows; each index occurs once, unless an op of a row sums equal indices itself."""
         if self._row is None:
             return self._resource_apply_sparse(grad.values, var, grad.indices)
         assert self._row.sparse is not None
@@ -106,15 +106,15 @@ class Application:
         return constrained
 
     def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
-        """The slot, made with zeros of the variable's shape where there is none yet."""
+        """The slot, which is made at its first use with zeros of the variable's shape."""
         return self._filled_slot(var, 0.0, slot_name, op_name)
 
     def _filled_slot(self, var: Variable, value: float, slot_name: str, op_name: str) -> Variable:
-        """The slot, made with `value` in all elements where there is none yet."""
+        """The slot, which is made at its first use with `value` in all elements."""
         return self._slot(var, slot_name, lambda: create_filled_slot(var, value, op_name))
 
     def _get_or_make_slot(self, var: Variable, val: TensorLike, slot_name: str, op_name: str) -> Variable:
-        """The slot, made with the initial value `val` where there is none yet."""
+        """The slot, which is made at its first use with the initial value `val`."""
         return self._slot(var, slot_name, lambda: create_slot(var, val, op_name))
 
     def _slot(self, var: Variable, slot_name: str, make: Callable[[], Variable]) -> Variable:
@@ -124,7 +124,7 @@ class Application:
         return slots[var]
 
     def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Variable) -> Variable:
-        """A variable of the optimizer that belongs to no single one, one for each graph."""
+        """A variable of the optimizer that belongs to no single variable, once for each graph."""
         key = (name, colocate_with.graph.home)
         if key not in self._non_slots:
             with colocate_with.graph.colocate_with(colocate_with.handle):
@@ -139,5 +139,5 @@ class Application:
         return param() if callable(param) else param
 
     def _parameter(self, value: Any, name: str) -> Tensor:
-        """A parameter, or what it gives where it is a function, as a tensor."""
+        """A parameter, or the result of a parameter that is a function, as a tensor."""
         return convert_to_tensor(self._call_if_callable(value), name=name)

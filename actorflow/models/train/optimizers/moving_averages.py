@@ -70,11 +70,11 @@ class ExponentialMovingAverage:
         return self._name
 
     def apply(self, var_list: Sequence[Variable | Tensor] | None = None) -> Operation:
-        """Makes the averages of `var_list` (all trainable variables) where there are none yet; gives the operation that
-        moves them once.
+        """Makes the averages of `var_list` (all trainable variables) that do not exist yet; gives the operation that moves them
+        once.
 
         Raises:
-            TypeError: one of them is not of a floating type.
+            TypeError: a variable is not of a floating type.
         """
         chosen: Sequence[Variable | Tensor] = trainable_variables() if var_list is None else nest.listed(var_list)
         for value in chosen:

@@ -89,9 +89,9 @@ class Optimizer(Application):
     ) -> Operation:
         """An operation that changes variables so as to make `loss` smaller.
 
-        It also runs the updates in UPDATE_OPS that belong to the loss: those of layers whose outputs the loss needs, such as the
-        moving averages of a batch normalization, and those that need no placeholder beside the loss's own.
-        Modules that import `actorflow.compat.v1` do that themselves, as with TensorFlow.
+        It also runs the updates in UPDATE_OPS that belong to the loss. They are those of layers whose outputs the loss needs,
+        such as the moving averages of a batch normalization, and those that need no placeholder beside the loss's own. Modules
+        that import `actorflow.compat.v1` do that themselves, as with TensorFlow.
 
         Example:
             >>> v = af.Variable(3.0)
@@ -106,10 +106,10 @@ class Optimizer(Application):
             global_step: a variable that is increased by 1 when all others have been changed.
             var_list: the variables to change; all trainable variables of the graph unless given.
             gate_gradients: GATE_NONE, GATE_OP or GATE_GRAPH; see `compute_gradients`.
-            aggregation_method: one of `af.AggregationMethod`; see `af.gradients`.
+            aggregation_method: a value of `af.AggregationMethod`; see `af.gradients`.
             colocate_gradients_with_ops: whether to place the gradient of each operation on the operation's device.
             name: the name of the operation; the optimizer's unless given.
-            grad_loss: weights of the loss's elements, of the loss's shape; ones unless given.
+            grad_loss: weights of the loss's elements, of the loss's shape; 1 unless given.
 
         Raises:
             ValueError: there is no variable to change, or none of them has a gradient.
@@ -157,13 +157,13 @@ class Optimizer(Application):
 
         Args:
             loss: a floating-point tensor, the sum of whose elements is minimised; in eager execution a function that gives it.
-            var_list: the variables, or a single one; all trainable variables of the loss's graph unless given.
+            var_list: the variables, or a single variable; all trainable variables of the loss's graph unless given.
             gate_gradients: GATE_GRAPH makes all gradients available at once. In TensorFlow GATE_OP keeps a variable
                 from being changed while another gradient of the same op still reads it; here a read is a snapshot that
                 no change touches, so GATE_OP adds nothing to GATE_NONE.
-            aggregation_method: how several gradients of one tensor are added: one of `af.AggregationMethod`.
+            aggregation_method: how several gradients of one tensor are added: a value of `af.AggregationMethod`.
             colocate_gradients_with_ops: whether to place the gradient of each operation on the operation's device.
-            grad_loss: weights of the loss's elements, of the loss's shape; ones unless given.
+            grad_loss: weights of the loss's elements, of the loss's shape; 1 unless given.
 
         Raises:
             ValueError: there is no variable, or `gate_gradients` is not one of the three.

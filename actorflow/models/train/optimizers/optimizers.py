@@ -83,7 +83,7 @@ class MomentumOptimizer(Optimizer):
         momentum: the share of the accumulation that is kept in each step, usually 0.9; given like `learning_rate`.
         use_locking: accepted for compatibility, without effect: updates are atomic.
         name: the prefix of the names of the operations and slots.
-        use_nesterov: whether to take Nesterov's step instead of the plain one.
+        use_nesterov: whether to take Nesterov's step instead of the plain step.
     """
 
     _row = training.momentum
@@ -151,7 +151,7 @@ class AdagradOptimizer(Optimizer):
 
 @public("af.train")
 class AdadeltaOptimizer(Optimizer):
-    """accum = rho · accum + (1 - rho) · gradient²; step = √(accum_update + epsilon) / √(accum + epsilon) · gradient;
+    """accum = rho · accum + (1 - rho) · gradient². The step is √(accum_update + epsilon) / √(accum + epsilon) · gradient;
     accum_update = rho · accum_update + (1 - rho) · step²; var -= learning_rate · step (Zeiler 2012).
 
     Slots: `accum` and `accum_update`, zeros at first. TensorFlow's learning rate is 0.001; the paper's is 1.
@@ -194,8 +194,8 @@ class RMSPropOptimizer(Optimizer):
     momentum = momentum_rate · momentum + learning_rate · gradient / √(rms + epsilon); var -= momentum (Hinton,
     lecture 6e).
 
-    `centered` subtracts the square of the mean gradient from rms under the root. Slots: `rms`, ones at first,
-    `momentum`, zeros, and `mg` where it is centered, zeros.
+    `centered` subtracts the square of the mean gradient from rms under the root. Slots: `rms`, 1 at first; `momentum`, 0; and
+    with `centered` `mg`, 0.
 
     Example:
         >>> v = af.Variable(3.0)
@@ -209,7 +209,7 @@ class RMSPropOptimizer(Optimizer):
         learning_rate: the step size: a number, a scalar tensor, or a function without arguments that returns one of
             these.
         decay: the share of the mean square that is kept in each step, between 0 and 1; given like `learning_rate`.
-        momentum: the share of the last step that is added to the next one; given like `learning_rate`.
+        momentum: the share of the last step that is added to the next step; given like `learning_rate`.
         epsilon: a small positive number under the root, which keeps the quotient finite; given like `learning_rate`.
         use_locking: accepted for compatibility, without effect: updates are atomic.
         centered: whether to divide by an estimate of the gradient's variance instead of its mean square. It costs one
@@ -242,7 +242,7 @@ class RMSPropOptimizer(Optimizer):
 
 @public("af.train")
 class AdamOptimizer(Optimizer):
-    """m = beta1 · m + (1 - beta1) · gradient; v = beta2 · v + (1 - beta2) · gradient²; in step t
+    """m = beta1 · m + (1 - beta1) · gradient; v = beta2 · v + (1 - beta2) · gradient². In step t
     var -= learning_rate · √(1 - beta2ᵗ) / (1 - beta1ᵗ) · m / (√v + epsilon) (Kingma and Ba 2014, before section 2.1).
 
     Slots: `m` and `v`, zeros at first. All variables share the variables `beta1_power` and `beta2_power`.

@@ -114,9 +114,8 @@ class ProximalAdagradOptimizer(Optimizer):
 
 @public("af.train")
 class AdagradDAOptimizer(Optimizer):
-    """Adagrad by dual averaging, for sparse linear models (Duchi et al. 2011): in step t, with s the sum of all
-    gradients
-    and q that of their squares, var = -learning_rate · sign(s) · max(|s| - l1 · t, 0) / (l2 · t · learning_rate + √q).
+    """Adagrad by dual averaging, for sparse linear models (Duchi et al. 2011). In step t, s is the sum of all gradients, and q
+    that of their squares. Then var = -learning_rate · sign(s) · max(|s| - l1 · t, 0) / (l2 · t · learning_rate + √q).
 
     Weights start at zero in effect: the value that a variable has before the first step does not count. Slots:
     `gradient_accumulator`, zeros at first, and `gradient_squared_accumulator`.
@@ -183,9 +182,9 @@ class AdagradDAOptimizer(Optimizer):
 
 @public("af.train")
 class FtrlOptimizer(Optimizer):
-    """Follow the regularized leader (McMahan et al. 2013): with a = accum + gradient² and p = -learning_rate_power,
-    linear += gradient - (aᵖ - accumᵖ) / learning_rate · var; accum = a;
-    var = (sign(linear) · l1 - linear) / (aᵖ / learning_rate + 2 · l2) where |linear| > l1, else 0.
+    """Follow the regularized leader (McMahan et al. 2013). With a = accum + gradient² and p = -learning_rate_power,
+    linear += gradient - (aᵖ - accumᵖ) / learning_rate · var; accum = a. Then
+    var = (sign(linear) · l1 - linear) / (aᵖ / learning_rate + 2 · l2) if |linear| > l1, else 0.
 
     Slots: `accum`, and `linear`, zeros at first.
 
@@ -206,8 +205,8 @@ class FtrlOptimizer(Optimizer):
         use_locking: accepted for compatibility, without effect: updates are atomic.
         name: the prefix of the names of the operations and slots.
         accum_name, linear_name: the prefix of the slots' names; `name` unless given.
-        l2_shrinkage_regularization_strength: 0 or more; where it is above 0, `linear` gets gradient + 2 · this · var
-            instead of the gradient.
+        l2_shrinkage_regularization_strength: 0 or more; above 0, `linear` gets gradient + 2 · this · var instead of the
+            gradient.
 
     Raises:
         ValueError: the initial value or a strength is negative, or `learning_rate_power` is positive.

@@ -41,9 +41,9 @@ class SyncReplicasOptimizer(Optimizer):
     the accumulators, which have names of the variables, lie where these are: on shared devices they are shared.
 
     **The sum is the same bit by bit in each run**: gradients are added in the order of the workers' numbers, not in that
-    in which they come. A worker's number is the task of the device on which it builds its graph (the last one for a job
-    `chief`), unless `worker_index` says it; without either, gradients are added as they come. Two workers of one number
-    would count as one. With backups the first gradients that come are added, in the same order.
+    in which they come. A worker's number is the task of the device on which it builds its graph (the last number for a job
+    `chief`), unless `worker_index` says it; without either, gradients are added as they come. Two workers of one number would
+    count as a single worker. With backups the first gradients that come are added, in the same order.
 
     TensorFlow hands out tokens through a queue, from which a quick worker may take one too many and go on with
     variables of before. Workers here wait for the step itself: each gives as many gradients for a step as are needed,
@@ -134,7 +134,7 @@ class SyncReplicasOptimizer(Optimizer):
         """The operation that a worker runs for a batch: it hands the gradients over, and waits for the next step. No variable
         is changed without the chief's queue runner.
 
-        Raises ValueError where there are no pairs, none with a gradient, or no global step.
+        Raises ValueError if there is no pair, no gradient, or no global step.
 
         Example:
             >>> with af.Graph().as_default():

@@ -82,7 +82,7 @@ class Checkpoint:
 
         Args:
             file_prefix: the beginning of the path.
-            session: the blocking session whose values are saved, for variables of a graph; not for eager ones.
+            session: the blocking session whose values are saved, for variables of a graph; not for eager variables.
 
         Raises:
             ValueError: there is no session for variables of a graph.
@@ -148,8 +148,8 @@ class Checkpoint:
             1.0
 
         Args:
-            save_path: the path that `save` gave. It may be one of TensorFlow's `tf.train.Checkpoint`, whose objects are found by
-                the same names, or one of a `Saver`, whose names are those of variables. None, which
+            save_path: the path that `save` gave. It may be a path of TensorFlow's `tf.train.Checkpoint`, whose objects are
+                found by the same names, or of a `Saver`, whose names are those of variables. None, which
                 `latest_checkpoint` gives for an empty folder, restores nothing.
 
         Returns:
@@ -178,7 +178,7 @@ class Checkpoint:
     read = restore
 
     def _as_objects(self, reached: Reached, session: Any) -> dict[str, Variable]:
-        """The variables by TensorFlow's keys, and its message of objects as one of them."""
+        """The variables by TensorFlow's keys, and its message of objects as a variable."""
         keys = keys_of(reached.variables, reached.slots)
         names = {way: variable.op.name for way, variable in reached.variables.items()}
         data = np.array(graph_of(keys, names, reached.slots), object)
@@ -231,8 +231,8 @@ class Restoring:
     # Actions
 
     def restore(self) -> None:
-        """Gives values to all eager variables that are reached by now and have none yet. Raises ValueError where one does not
-        fit."""
+        """Gives values to all eager variables that are reached by now and have none yet. Raises ValueError for a value that
+        does not fit."""
         if self._reader is None:
             return
         if self._by_way and self._key(_COUNTER) in self._names:
@@ -318,7 +318,7 @@ class Restoring:
         return {way: resumable for way, resumable in several.items() if self._key(way) in self._names}
 
     def _matches(self) -> dict[str, Variable]:
-        """The variables that are reached, by their names in the checkpoint: ways, or for one of a `Saver` names of variables."""
+        """The variables that are reached, by their names in the checkpoint: ways, or names of variables for a `Saver`."""
         reached = reached_from(self._checkpoint)
         named = {
             (self._key(way, reached.slots.get(way)) if self._by_way else variable.op.name): variable
@@ -331,7 +331,7 @@ class Restoring:
         return way if self._keys is None else self._keys.key(way, slot)
 
     def _tell_of_nothing(self, matches: Mapping[str, Variable]) -> None:
-        """Tells the log, once, where there are variables and values, and no variable has a value."""
+        """Tells the log, once, if there are variables and values, and no variable has a value."""
         ways = [way for way in self._variables() if way != _COUNTER]
         there = sorted(self._names - {_COUNTER, self._key(_COUNTER)})
         if self._told or not ways or not there or any(v is not self._checkpoint.save_counter for v in matches.values()):

@@ -28,12 +28,12 @@ class MissingVariablesError(NotFoundError, ValueError):
 def init_from_checkpoint(
     ckpt_dir_or_file: str | os.PathLike[str], assignment_map: Mapping[str, Any] | list[tuple[str, Any]]
 ) -> None:
-    """Makes the initializers of variables take values of a checkpoint, or of the latest one in a folder. Slices of a
-    partitioned variable take theirs of the whole; the list of all slices stands for that variable.
+    """Makes the initializers of variables take values of a checkpoint, or of the latest in a folder. Slices of a partitioned
+    variable take theirs of the whole; the list of all slices stands for that variable.
 
-    `assignment_map` says which, from names in the checkpoint to what they become: a name to a variable, or to the name of one
-    made by `get_variable`; a scope (with `/` at its end; `/` is all) to a scope. Variables of such a scope that the
-    checkpoint lacks are a mistake.
+    `assignment_map` says which, from names in the checkpoint to what they become. A name becomes a variable, or the name of a
+    variable made by `get_variable`; a scope (with `/` at its end; `/` is all) becomes a scope. Variables of such a scope that
+    the checkpoint lacks are a mistake.
 
     Example:
         >>> async with af.Session(graph=af.Graph()) as session:

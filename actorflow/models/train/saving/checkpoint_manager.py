@@ -82,7 +82,7 @@ class CheckpointManager:
 
     @property
     def latest_checkpoint(self) -> str | None:
-        """The path of the newest one in the folder, or None."""
+        """The path of the newest checkpoint in the folder, or None."""
         return latest_checkpoint(self.directory)
 
     def save(self, checkpoint_number: int | Any | None = None, session: Any = None) -> str:
@@ -113,7 +113,7 @@ class CheckpointManager:
         return path
 
     def restore_or_initialize(self, session: Any = None) -> str | None:
-        """Restores the newest checkpoint, if there is one, and gives its path; initializes the other variables of a graph.
+        """Restores the newest checkpoint, if any, and gives its path; initializes the other variables of a graph.
 
         Example:
             >>> v = af.Variable(3.0)

@@ -1,6 +1,6 @@
 """Checkpoints by path: which there are, which is the latest, and what is in one (`tf.train.latest_checkpoint` and others).
 
-A checkpoint is of the format that finds one at its path (`actorflow.engine.formats`).
+A checkpoint is of the format that finds a checkpoint at its path (`actorflow.engine.formats`).
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def get_checkpoint_state(
 
 
 def _in_folder(folder: str, path: str) -> str:
-    """A path that is not absolute is one from the folder on."""
+    """A path that is not absolute begins at the folder."""
     if "://" in path or os.path.isabs(path):
         return path
     return f"{folder.rstrip('/')}/{path}" if folder.strip("/") else f"{folder}{path}"
@@ -152,7 +152,7 @@ def update_checkpoint_state(
 
 @public("af.train")
 def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None) -> str | None:
-    """The path of the latest checkpoint of a folder, None where there is none (`tf.train.latest_checkpoint`).
+    """The path of the latest checkpoint of a folder, or None without a checkpoint (`tf.train.latest_checkpoint`).
 
     Example:
         >>> v = af.Variable(1.0)
@@ -216,7 +216,7 @@ def remove_checkpoint(checkpoint_prefix: str | os.PathLike[str]) -> None:
 
 
 def find_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> str:
-    """The checkpoint of that path, or the latest one in that folder. Raises NotFoundError where there is none."""
+    """The checkpoint of that path, or the latest in that folder. Raises NotFoundError if there is no checkpoint."""
     path = os.fspath(ckpt_dir_or_file)
     if checkpoint_exists(path):
         return path
@@ -231,7 +231,7 @@ def find_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> str:
 
 @public("af.train")
 def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> Reader:
-    """A reader of a checkpoint, or of the latest one in a folder (`tf.train.load_checkpoint`).
+    """A reader of a checkpoint, or of the latest checkpoint in a folder (`tf.train.load_checkpoint`).
 
     Example:
         >>> v = af.Variable(3.0, name="v")
@@ -246,7 +246,7 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> Reader:
 
 @public("af.train")
 def NewCheckpointReader(filepattern: str | os.PathLike[str]) -> Reader:
-    """A reader of a checkpoint (`tf.train.NewCheckpointReader`). Raises NotFoundError where there is none.
+    """A reader of a checkpoint (`tf.train.NewCheckpointReader`). Raises NotFoundError for a path without a checkpoint.
 
     Example:
         >>> v = af.Variable([1.0, 2.0], name="v")

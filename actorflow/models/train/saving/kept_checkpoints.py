@@ -18,7 +18,7 @@ class KeptCheckpoints:
         self.most, self.every_hours, self._clock = most or 0, every_hours, clock
         self._seconds = (every_hours or 0.0) * 3600
         self._next = clock() + self._seconds
-        """When the next one that stays for good is saved, at the earliest."""
+        """When the next checkpoint that stays for good is saved, at the earliest."""
         self._saved: list[tuple[str, float]] = []
 
     @property

@@ -68,7 +68,7 @@ def export_meta_graph(
         filename: the message is written to this file as well.
         meta_info_def: a `MetaGraphDef.MetaInfoDef` that is taken over.
         graph_def: the nodes; those of `graph` unless given.
-        saver_def: names of the nodes that save; the message gets new ones where it is None.
+        saver_def: names of the nodes that save; the message gets new names unless given.
         collection_list: the collections that are written; all unless given.
         as_text: the file is in the text format.
         graph: the default graph unless given.
@@ -130,13 +130,13 @@ def import_meta_graph(
         3.0
 
     Args:
-        meta_graph_or_file: a `MetaGraphDef`, or the path of a file with one.
+        meta_graph_or_file: a `MetaGraphDef`, or the path of a file with such a message.
         clear_devices: the devices that nodes ask for are left out.
         import_scope: what comes before the names of all nodes.
         kwargs: options of the `Saver` that is given back.
 
     Returns:
-        A saver of the variables of the graph, or None where it has none.
+        A saver of the variables of the graph, or None for a graph without variables.
 
     Raises:
         OSError: the file can't be read.

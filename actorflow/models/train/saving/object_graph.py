@@ -16,7 +16,7 @@ _VALUE = "VARIABLE_VALUE"
 
 
 class ObjectReference(Message):
-    """An object by the name that another one has for it."""
+    """An object by the name that another object has for it."""
 
     FIELDS: ClassVar[dict[str, Field]] = {"node_id": Field(1, "int"), "local_name": Field(2, "string")}
 
@@ -32,7 +32,7 @@ class SerializedTensor(Message):
 
 
 class SlotVariableReference(Message):
-    """A variable that an optimizer keeps for another one."""
+    """A variable that an optimizer keeps for another variable."""
 
     FIELDS: ClassVar[dict[str, Field]] = {
         "original_variable_node_id": Field(1, "int"),
@@ -52,14 +52,14 @@ class TrackableObject(Message):
 
 
 class TrackableObjectGraph(Message):
-    """The objects of a checkpoint. The first of them is the one that was saved."""
+    """The objects of a checkpoint. The first of them is the object that was saved."""
 
     FIELDS: ClassVar[dict[str, Field]] = {"nodes": Field(1, TrackableObject, repeated=True)}
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A variable that an optimizer keeps for another one: the ways to both, and its name there."""
+    """A variable that an optimizer keeps for another variable: the ways to both, and its name there."""
 
     optimizer: str
     name: str
@@ -133,7 +133,7 @@ class Keys:
         self._nodes = TrackableObjectGraph.FromString(data).nodes
 
     def key(self, way: str, slot: Slot | None = None) -> str | None:
-        """The key of the value at a way, or of a slot; None where there is none."""
+        """The key of the value at a way, or of a slot; None if there is no such key."""
         node = self._node(way) if slot is None else self._slot(slot)
         return next((str(a.checkpoint_key) for a in (() if node is None else node.attributes)), None)
 

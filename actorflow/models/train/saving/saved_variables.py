@@ -64,7 +64,7 @@ def _slices(key: str, variable: Variable | PartitionedVariable) -> list[Saved]:
 
 
 def in_this_process(variable: Any) -> Any:
-    """The variable; of an eager one that lives on a task of a cluster a copy, which has the value there until the next call."""
+    """The variable; for an eager variable on a task of a cluster a copy, which has the value there until the next call."""
     if not isinstance(variable, EagerVariable) or variable._home is None:
         return variable
     copy: EagerVariable | None = getattr(variable, "_saved_copy", None)

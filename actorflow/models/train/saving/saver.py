@@ -140,15 +140,14 @@ class Saver:
         Args:
             var_list: the variables, under their own names; or a dict of variables by the names that they have in the
                 checkpoint. All global variables of the default graph unless given. Slices of a partitioned variable are
-                saved as parts of one tensor under its name, and restored from one that was saved whole or in other
-                slices.
+                saved as parts of one tensor under its name, and restored from a tensor that was saved whole or in other slices.
             reshape: whether a value in a checkpoint may have another shape, if it has as many elements.
             sharded: accepted for compatibility, without effect: each device always has its file.
             max_to_keep: the number of checkpoints to keep; the oldest is removed. 0 or None keeps all.
             keep_checkpoint_every_n_hours: of the checkpoints that would be removed, one per this many hours is kept for
                 good.
             name: the name scope of the nodes; `save` unless given.
-            restore_sequentially: accepted for compatibility, without effect: values are always read one after another.
+            restore_sequentially: accepted for compatibility, without effect: values are always read in sequence.
             saver_def: a message that says how many checkpoints are kept.
             builder, filename: belong to TensorFlow's stored graphs; they have to be None.
             defer_build: whether to add the nodes later, in `build` or the first save or restore.
@@ -157,9 +156,8 @@ class Saver:
             pad_step_number: whether to write the step in a path with eight digits.
             save_relative_paths: accepted for compatibility, without effect: a folder of checkpoints may always be
                 moved.
-            format: the name of the format of checkpoints that are saved, `standard` unless given; one of another package is
-                installed with it.
-                Those that are restored may be of any format that is installed.
+            format: the name of the format of checkpoints that are saved, `standard` unless given; a format of another package
+                is installed with it. Those that are restored may be of any format that is installed.
             state: whether to save and restore counters of random numbers and places of readers as well.
             clock: a function that returns the time in seconds.
 
@@ -264,7 +262,7 @@ class Saver:
         if [id(in_this_process(saved.variable)) for saved in self._variables or ()] != [
             id(here) for here in self._here
         ]:
-            self._variables = None  # a function has taken one to a task meanwhile
+            self._variables = None  # a function has taken a variable to a task meanwhile
             self.build()
         with blocking.Session(graph=self._graph) as opened:
             return call(opened)
@@ -300,7 +298,7 @@ class Saver:
             'models/run-1'
 
         Args:
-            sess: the session, blocking or asynchronous, on the graph of the variables; None for eager ones.
+            sess: the session, blocking or asynchronous, on the graph of the variables; None for eager variables.
             save_path: the beginning of the path, such as "models/model.ckpt"; a URL goes through `fsspec`.
             global_step: a number, or a tensor or variable that holds it, which is appended to the path.
             latest_filename: the file of the folder that names the latest checkpoint; `checkpoint` unless given.
@@ -316,7 +314,7 @@ class Saver:
             FailedPreconditionError: variables have no value; all are named.
             AbortedError: a connection between tasks ended during the save, and the values that were taken are gone with
                 it.
-            ValueError: the path can't be one, or latest_filename has a folder.
+            ValueError: the path can't be that of checkpoints, or latest_filename has a folder.
             OpError: writing failed. Earlier checkpoints are unchanged.
         """
         if sess is None:
@@ -389,7 +387,7 @@ class Saver:
         installed.small_files().write(folder_of(path), f"{path.rpartition('/')[2]}.{suffix}", data)
 
     def _meta_graph_bytes(self) -> bytes:
-        """The graph as it is now; one that has not grown since the last save is not written again."""
+        """The graph as it is now; a graph that has not grown since the last save is not written again."""
         version = self._graph.version
         if self._written is None or self._written[0] != version:
             self._written = version, self.export_meta_graph().SerializeToString()
@@ -468,7 +466,7 @@ class Saver:
         return self.as_saver_def()
 
     def _note(self, path: str, latest_filename: str | None, suffix: str) -> None:
-        """Names the checkpoint the latest one, and then removes those that are too many."""
+        """Names the checkpoint the latest, and then removes those that are too many."""
         with self._lock:
             dropped = self._kept.add(path)
             folder = folder_of(path)
@@ -497,7 +495,7 @@ class Saver:
             3.0
 
         Args:
-            sess: the session, blocking or asynchronous, on the graph of the variables; None for eager ones.
+            sess: the session, blocking or asynchronous, on the graph of the variables; None for eager variables.
             save_path: the path that `save` returned, such as "models/model.ckpt-100".
             strict: whether variables that only the checkpoint has are an error too.
 
@@ -546,7 +544,7 @@ class Saver:
         await session.run(restore, {prefix: path})
 
     def _in(self, session: Session, node: Any) -> Any:
-        """A node, or its name for the session of another graph that has a saver of that name, as an imported one has."""
+        """A node, or its name for the session of another graph that has a saver of that name, as an imported graph has."""
         is_elsewhere = session.graph is not self._graph and node.name.partition(":")[0] in session.graph.nodes
         return node.name if is_elsewhere else node
 

@@ -20,8 +20,8 @@ _PATIENCE = 300.0
 class Ending:
     """The end of a training by the word of its chief, who takes back that of an earlier training when it begins.
 
-    A word that is there when this object is made may be of an earlier training, whose next chief is yet to start, or of this one,
-    where a task comes late. So it counts after five minutes, unless the chief takes it back.
+    A word that is there when this object is made may be of an earlier training, whose next chief is yet to start. If a
+    task comes late, it may be of this training. So it counts after five minutes, unless the chief takes it back.
 
     Args:
         folder: the folder of checkpoints.
@@ -52,7 +52,7 @@ class Ending:
         await machine.on_thread(small_files().write, self._folder, FILE, (json.dumps(record) + "\n").encode())
 
     async def step(self) -> int | None:
-        """The global step at which the training has ended; None where it goes on."""
+        """The global step at which the training has ended; None while it goes on."""
         now = anyio.current_time()
         self._asked = now if self._asked is None else self._asked
         text = await machine.on_thread(self._read)

@@ -48,7 +48,7 @@ class Evaluator:
         """Whether the log has been told that there is nothing new to evaluate."""
 
     def evaluate_and_export(self, path: str | None = None) -> Program[Result | None]:
-        """The result; None where no checkpoint is there, or no new one."""
+        """The result; None if there is no checkpoint, or no new checkpoint."""
         path = path or self.estimator.latest_checkpoint()
         if path is None or path == self._previous:
             if not self._is_told and path is None:

@@ -19,7 +19,7 @@ Export = Callable[..., Any]
 
 @public("af.estimator")
 class Exporter:
-    """Exports a model after an evaluation. Subclasses say how; `export` may be an `async def`, where it is awaited.
+    """Exports a model after an evaluation. Subclasses say how; `export` may be an `async def`, which is awaited.
 
     Example:
         >>> class Told(af.estimator.Exporter):
@@ -197,7 +197,7 @@ class FinalExporter(_Folders):
     def _exporting(
         self, estimator: Any, path: str, checkpoint: str, result: Mapping[str, Any], is_final: bool
     ) -> Program[str | None]:
-        """Exports where it is the final export."""
+        """Exports if it is the final export."""
         if not is_final:
             return None
         return (yield from super()._exporting(estimator, path, checkpoint, result, is_final))
@@ -205,7 +205,7 @@ class FinalExporter(_Folders):
 
 @public("af.estimator")
 class LatestExporter(_Folders):
-    """Exports the model after each evaluation, and keeps the latest ones.
+    """Exports the model after each evaluation, and keeps the latest exports.
 
     Example:
         >>> inputs = af.estimator.export.build_parsing_serving_input_receiver_fn({"x": af.FixedLenFeature([1], af.float32)})
@@ -260,7 +260,7 @@ class BestExporter(_Folders):
         name: its name.
         serving_input_receiver_fn: makes the inputs of the served model.
         event_file_pattern: accepted for compatibility, without effect: results of other programs are not read.
-        compare_fn: a function of `best_eval_result` and `current_eval_result`, whether the current one is better. A
+        compare_fn: a function of `best_eval_result` and `current_eval_result`, whether the current result is better. A
             smaller loss is better unless given.
         assets_extra: files that are copied beside it.
         as_text: whether the graph is written as text.
@@ -298,7 +298,7 @@ class BestExporter(_Folders):
     def _exporting(
         self, estimator: Any, path: str, checkpoint: str, result: Mapping[str, Any], is_final: bool
     ) -> Program[str | None]:
-        """Exports where the result is the best one."""
+        """Exports if the result is the best so far."""
         if self._best is not None and not self._compare(best_eval_result=self._best, current_eval_result=result):
             return None
         self._best = result

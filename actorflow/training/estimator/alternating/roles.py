@@ -3,11 +3,11 @@
 | role | part |
 |---|---|
 | chief | begins when the parameter servers are there; trains, saves, takes variables back after a loss; says when all is over |
-| worker | begins when variables have values; trains with its own input until the global step is the last one |
+| worker | begins when variables have values; trains with its own input until the global step is the last step |
 | ps | serves until the training is over and the last worker has left |
-| evaluator | evaluates the newest checkpoint, again and again, until the last one was evaluated |
+| evaluator | evaluates the newest checkpoint, again and again, until the last checkpoint was evaluated |
 
-A worker uses the parameter servers and itself only. So the others wait for none that comes late, and go on without one that dies.
+A worker uses the parameter servers and itself only. So the others wait for no late worker, and go on without a dead worker.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def check(config: RunConfig) -> None:
 
 
 def role(estimator: Any, train_spec: TrainSpec, eval_spec: EvalSpec) -> Program[Result | None]:
-    """The part of this task of a cluster; the result is that of the last evaluation, where it evaluates."""
+    """The part of this task of a cluster; the result is that of the last evaluation, if the task evaluates."""
     kind = estimator.config.task_type
     if kind == "evaluator":
         return (yield from _evaluate(estimator, train_spec, eval_spec))
@@ -123,7 +123,7 @@ async def _serve(estimator: Any, max_steps: int | None) -> None:
 
 
 def _evaluate(estimator: Any, train_spec: TrainSpec, spec: EvalSpec) -> Program[Result]:
-    """Evaluates new checkpoints until the last one was evaluated: that of `max_steps`, or of the end of the input."""
+    """Evaluates new checkpoints until the last checkpoint was evaluated: that of `max_steps`, or of the end of the input."""
     evaluator, ending = Evaluator(estimator, spec, train_spec.max_steps), Ending(estimator.model_dir)
     result: Result | None = None
     yield Await(partial(anyio.sleep, spec.start_delay_secs))

@@ -24,10 +24,10 @@ async def train_and_evaluate(
 ) -> tuple[Any, list[Any]]:
     """Trains, and evaluates checkpoints of the training.
 
-    With a cluster in `TF_CONFIG`, a chief and workers train, a task of type "ps" serves until they have ended, and one of type
-    "evaluator" evaluates the newest checkpoint until the last one was evaluated. A chief or a "ps" that is lost and started again
-    goes on from the last checkpoint; a worker may come late, or not at all. Without a cluster, or with a `LocalCluster` or a
-    target in the configuration, a task that is lost changes no result.
+    With a cluster in `TF_CONFIG`, a chief and workers train, and a task of type "ps" serves until they have ended. A
+    task of type "evaluator" evaluates the newest checkpoint until the last checkpoint was evaluated. A chief or a "ps"
+    that is lost and started again goes on from the last checkpoint; a worker may come late, or not at all. Without a
+    cluster, or with a `LocalCluster` or a target in the configuration, a task that is lost changes no result.
 
     Example:
         >>> estimator = af.estimator.LinearRegressor([af.feature_column.numeric_column("x")], "models/line")

@@ -70,8 +70,9 @@ class TrainSpec:
 class EvalSpec:
     """The evaluation: its input, and when it is made.
 
-    The first checkpoint after the initial one is evaluated, then each that comes when `throttle_secs` have passed since the
-    begin of the last evaluation (or `every_steps`, where that is given), and the last one in any case.
+    The first checkpoint after the initial checkpoint is evaluated, and the last checkpoint in any case. Between them a
+    checkpoint is evaluated if it comes when `throttle_secs`, or the given `every_steps`, have passed since the begin of
+    the last evaluation.
 
     Example:
         >>> batches = [({"x": np.array([[1.0]])}, np.array([2.0]))]

@@ -28,10 +28,10 @@ class BaselineClassifierModel:
     Args:
         model_dir, config: see `Estimator`.
         n_classes: how many classes there are.
-        label_vocabulary: the labels, where they are strings.
+        label_vocabulary: the labels, if they are strings.
         weight_column: the key of a feature that weighs examples.
         optimizer: an optimizer, its name, or a function that makes it.
-        loss_reduction: how the losses of a batch become one.
+        loss_reduction: how the losses of a batch become one loss.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class BaselineRegressorModel:
         label_dimension: how many numbers are predicted for an example.
         weight_column: the key of a feature that weighs examples.
         optimizer: an optimizer, its name, or a function that makes it.
-        loss_reduction: how the losses of a batch become one.
+        loss_reduction: how the losses of a batch become one loss.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Heads of classifiers: two classes, several of which an example has one, several of which it has any."""
+"""Heads of classifiers: two classes, several exclusive classes, several independent classes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from actorflow.training.estimator.export.outputs import (
 
 
 class _ClassHead(Head):
-    """A head of classes, of which an example has one.
+    """A head of classes, of which an example has a single class.
 
     Args:
         n_classes: how many there are.
-        label_vocabulary: the labels, where they are strings.
+        label_vocabulary: the labels, if they are strings.
         logits_dimension, weight_column, loss_reduction: see `Head`.
         loss_fn, name: see `Head`.
 
@@ -112,8 +112,8 @@ class BinaryClassHead(_ClassHead):
     Args:
         weight_column: the key of a feature that weighs examples.
         thresholds: shares from which on an example counts as positive, for metrics beside those of 0.5.
-        label_vocabulary: the two labels, where they are strings.
-        loss_reduction: how the losses of a batch become one.
+        label_vocabulary: the two labels, if they are strings.
+        loss_reduction: how the losses of a batch become one loss.
         loss_fn: a function of `labels` and `logits`, instead of the cross entropy; it gives [batch, 1].
         name: stands at the end of the names of metrics.
     """
@@ -184,7 +184,7 @@ class BinaryClassHead(_ClassHead):
 
 @public("af.estimator")
 class MultiClassHead(_ClassHead):
-    """Several classes, of which each example has one: softmax and cross entropy. Labels are numbers, or in the vocabulary.
+    """Several classes, a single class for each example: softmax and cross entropy. Labels are numbers, or in the vocabulary.
 
     Example:
         >>> head = af.estimator.MultiClassHead(3)
@@ -195,8 +195,8 @@ class MultiClassHead(_ClassHead):
     Args:
         n_classes: how many classes there are, more than two.
         weight_column: the key of a feature that weighs examples.
-        label_vocabulary: the labels, where they are strings.
-        loss_reduction: how the losses of a batch become one.
+        label_vocabulary: the labels, if they are strings.
+        loss_reduction: how the losses of a batch become one loss.
         loss_fn: a function of `labels` and `logits`, instead of the cross entropy; it gives [batch, 1].
         name: stands at the end of the names of metrics.
 
@@ -251,7 +251,7 @@ class MultiLabelHead(Head):
         weight_column: the key of a feature that weighs examples.
         thresholds: shares from which on an example counts as positive, for metrics beside those of 0.5.
         label_vocabulary: has to be None: labels are 0 and 1.
-        loss_reduction: how the losses of a batch become one.
+        loss_reduction: how the losses of a batch become one loss.
         loss_fn: a function of `labels` and `logits`, instead of the cross entropy; it gives [batch, 1].
         name: stands at the end of the names of metrics.
 
@@ -308,7 +308,7 @@ class MultiLabelHead(Head):
 
 
 def _shares(thresholds: Sequence[float] | None) -> tuple[float, ...]:
-    """Thresholds. Raises ValueError where one is not between 0 and 1."""
+    """Thresholds. Raises ValueError if a threshold is not between 0 and 1."""
     for share in thresholds or ():
         if not 0 < share < 1:
             raise ValueError(f"thresholds must be in (0, 1) range, but got {share}")

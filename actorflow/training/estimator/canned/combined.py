@@ -74,9 +74,9 @@ class DNNLinearCombinedClassifierModel(Combined):
         model_dir, config: see `Estimator`.
         warm_start_from: see `Estimator`.
         n_classes: how many classes there are.
-        label_vocabulary: the labels, where they are strings.
+        label_vocabulary: the labels, if they are strings.
         weight_column: the key of a feature that weighs examples.
-        loss_reduction: how the losses of a batch become one.
+        loss_reduction: how the losses of a batch become one loss.
         batch_norm: whether hidden layers are normalized.
         input_layer_partitioner: cuts the variables of feature columns into slices; see `af.variable_scope`.
         linear_sparse_combiner: how the weights of several categories of an example are combined: "sum", "mean" or "sqrtn".
@@ -142,7 +142,7 @@ class DNNLinearCombinedRegressorModel(Combined):
         warm_start_from: see `Estimator`.
         label_dimension: how many numbers are predicted for an example.
         weight_column: the key of a feature that weighs examples.
-        loss_reduction: how the losses of a batch become one.
+        loss_reduction: how the losses of a batch become one loss.
         batch_norm: whether hidden layers are normalized.
         input_layer_partitioner: cuts the variables of feature columns into slices; see `af.variable_scope`.
         linear_sparse_combiner: how the weights of several categories of an example are combined: "sum", "mean" or "sqrtn".

@@ -59,13 +59,13 @@ class DNNClassifierModel(DNN):
         model_dir, config: see `Estimator`.
         warm_start_from: see `Estimator`.
         n_classes: how many classes there are.
-        label_vocabulary: the labels, where they are strings.
+        label_vocabulary: the labels, if they are strings.
         weight_column: the key of a feature that weighs examples.
         optimizer: an optimizer, its name, or a function that makes it.
         activation_fn: the activation of hidden layers; relu unless given.
         dropout: the share of hidden units that are dropped in training.
         input_layer_partitioner: cuts the variables of feature columns into slices; see `af.variable_scope`.
-        loss_reduction: how the losses of a batch become one.
+        loss_reduction: how the losses of a batch become one loss.
         batch_norm: whether hidden layers are normalized.
     """
 
@@ -123,7 +123,7 @@ class DNNRegressorModel(DNN):
         activation_fn: the activation of hidden layers; relu unless given.
         dropout: the share of hidden units that are dropped in training.
         input_layer_partitioner: cuts the variables of feature columns into slices; see `af.variable_scope`.
-        loss_reduction: how the losses of a batch become one.
+        loss_reduction: how the losses of a batch become one loss.
         batch_norm: whether hidden layers are normalized.
     """
 

@@ -18,7 +18,7 @@ DEFAULT = "serving_default"
 Metrics = dict[str, Any]
 TrainOp = Callable[[Tensor], Any]
 LossFn = Callable[..., Tensor]
-"""A function of `labels` and `logits`, and of `features` where it takes these; it gives the losses of the examples."""
+"""A function of `labels` and `logits`, and of `features` if it takes these; it gives the losses of the examples."""
 
 
 @public("af.estimator")
@@ -33,7 +33,7 @@ class Head:
     Args:
         logits_dimension: how many logits there are for an example.
         weight_column: the key of a feature that weighs examples.
-        loss_reduction: how the losses of a batch become one.
+        loss_reduction: how the losses of a batch become one loss.
         name: stands at the end of the names of metrics.
         loss_fn: gives the losses of the examples instead of the head's own.
 
@@ -114,7 +114,7 @@ class Head:
             labels: the labels.
             logits: [batch, logits_dimension].
             features: the features, of which one may be weights.
-            mode: one of `ModeKeys`; without effect.
+            mode: one of the `ModeKeys`; without effect.
 
         Raises:
             ValueError: the labels do not fit.
@@ -122,7 +122,7 @@ class Head:
         return self._measured(features, logits, labels, False)[0]
 
     def _measured(self, features: Any, logits: Tensor, labels: Any, evaluates: bool) -> tuple[Tensor, Metrics]:
-        """The loss, and where it is evaluated the metrics."""
+        """The loss, and for an evaluation the metrics."""
         self._check(logits)
         converted = self._labels(labels)
         losses = (
@@ -163,7 +163,7 @@ class Head:
 
         Args:
             features: the features, of which one may be weights.
-            mode: one of `ModeKeys`.
+            mode: one of the `ModeKeys`.
             logits: [batch, logits_dimension].
             labels: the labels; needed for training and evaluation.
             optimizer: trains the model.

@@ -44,11 +44,11 @@ class LinearClassifierModel(Linear):
         model_dir, config: see `Estimator`.
         warm_start_from: see `Estimator`.
         n_classes: how many classes there are.
-        label_vocabulary: the labels, where they are strings.
+        label_vocabulary: the labels, if they are strings.
         weight_column: the key of a feature that weighs examples.
         optimizer: an optimizer, its name, or a function that makes it.
         partitioner: cuts the variables into slices; see `af.variable_scope`.
-        loss_reduction: how the losses of a batch become one.
+        loss_reduction: how the losses of a batch become one loss.
         sparse_combiner: how the weights of several categories of an example are combined: "sum", "mean" or "sqrtn".
     """
 
@@ -91,7 +91,7 @@ class LinearRegressorModel(Linear):
         weight_column: the key of a feature that weighs examples.
         optimizer: an optimizer, its name, or a function that makes it.
         partitioner: cuts the variables into slices; see `af.variable_scope`.
-        loss_reduction: how the losses of a batch become one.
+        loss_reduction: how the losses of a batch become one loss.
         sparse_combiner: how the weights of several categories of an example are combined: "sum", "mean" or "sqrtn".
     """
 

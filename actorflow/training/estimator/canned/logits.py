@@ -22,7 +22,7 @@ def deep(
     batch_norm: bool,
     partitioner: Any = None,
 ) -> Logits:
-    """Layers of units, one on the other, in the scope `dnn`."""
+    """Layers of units, each on the layer before, in the scope `dnn`."""
 
     def logits(features: Any, mode: str, units: int) -> Tensor:
         training = mode == ModeKeys.TRAIN

@@ -21,7 +21,7 @@ _OPTIMIZERS: dict[str, Callable[[float], Any]] = {
 
 
 def optimizer(choice: Any, rate: float) -> Any:
-    """An optimizer, out of one, its name, or a function that makes it.
+    """An optimizer, out of an optimizer, its name, or a function that makes it.
 
     Raises:
         ValueError: there is none of this name, or it is none of these.

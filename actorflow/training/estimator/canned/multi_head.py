@@ -31,7 +31,7 @@ class MultiHead(Head):
         head_weights: what the loss of each head is multiplied by; 1 unless given.
 
     Raises:
-        ValueError: there are no heads, one has no name, two have the same, or there is another number of weights.
+        ValueError: there are no heads, a head has no name, two have the same, or there is another number of weights.
     """
 
     def __init__(self, heads: Sequence[Head], head_weights: Sequence[float] | None = None) -> None:

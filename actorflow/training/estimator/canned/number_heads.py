@@ -26,7 +26,7 @@ class RegressionHead(Head):
     Args:
         label_dimension: how many numbers an example has.
         weight_column: the key of a feature that weighs examples.
-        loss_reduction: how the losses of a batch become one.
+        loss_reduction: how the losses of a batch become one loss.
         loss_fn: a function of `labels` and `logits`, instead of the squared error; it gives [batch, label_dimension].
         inverse_link_fn: from logits to predictions; the logits themselves unless given.
         name: stands at the end of the names of metrics.
@@ -82,7 +82,7 @@ class PoissonRegressionHead(RegressionHead):
     Args:
         label_dimension: how many numbers an example has.
         weight_column: the key of a feature that weighs examples.
-        loss_reduction: how the losses of a batch become one.
+        loss_reduction: how the losses of a batch become one loss.
         compute_full_loss: whether the loss has the term that the predictions do not change.
         name: stands at the end of the names of metrics.
     """
@@ -114,7 +114,7 @@ class LogisticRegressionHead(RegressionHead):
 
     Args:
         weight_column: the key of a feature that weighs examples.
-        loss_reduction: how the losses of a batch become one.
+        loss_reduction: how the losses of a batch become one loss.
         name: stands at the end of the names of metrics.
     """
 

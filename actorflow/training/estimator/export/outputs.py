@@ -68,7 +68,7 @@ class ClassificationOutput(ExportOutput):
         classes: the names of the classes, of type string.
 
     Raises:
-        ValueError: both are None, or one has another type.
+        ValueError: both are None, or an output has another type.
     """
 
     def __init__(self, scores: Tensor | None = None, classes: Tensor | None = None) -> None:
@@ -162,10 +162,10 @@ def _examples(receiver_tensors: Mapping[str, Tensor], what: str) -> Tensor:
 
 
 def export_outputs_of(spec: Any) -> dict[str, ExportOutput]:
-    """The outputs of an EstimatorSpec, one of which is the default; its predictions where it names none.
+    """The outputs of an EstimatorSpec, with the default; its predictions if it names none.
 
     Raises:
-        TypeError: one is no ExportOutput.
+        TypeError: an output is no ExportOutput.
         ValueError: there are several, and none has the default's name.
     """
     outputs = dict(spec.export_outputs or {DEFAULT_SERVING_SIGNATURE_DEF_KEY: PredictOutput(spec.predictions)})

@@ -1,4 +1,4 @@
-"""The inputs of a saved model: `ServingInputReceiver`, one for labels as well, and functions that make them."""
+"""The inputs of a saved model: `ServingInputReceiver`, a receiver for labels as well, and functions that make them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ServingInputReceiver:
 @public("af.estimator.export")
 @dataclass(frozen=True)
 class TensorServingInputReceiver(ServingInputReceiver):
-    """A `ServingInputReceiver` for a model function whose features are one tensor, which stays one.
+    """A `ServingInputReceiver` for a model function whose features are one tensor, which stays a tensor.
 
     Example:
         >>> x = af.placeholder(af.float32, [None, 1])

@@ -78,7 +78,7 @@ def exporting(
 
 
 def _folder(base: Path) -> tuple[int, Path]:
-    """The number of a new export, the time in seconds or the next free one; and a folder that is written first."""
+    """The number of a new export, the time in seconds or the next free number; and a folder that is written first."""
     base.mkdir(parents=True, exist_ok=True)
     number = int(machine.wall_time())
     while True:

@@ -32,7 +32,7 @@ class ArrayInput:
         self._batch, self._epochs, self._shuffle, self._seed = batch_size, num_epochs, shuffle, seed
 
     def batches(self) -> Iterator[Any]:
-        """The batches, from the first one on. They run over the end of an epoch; only the last one may be smaller."""
+        """The batches, from the first batch on. They run over the end of an epoch; only the last batch may be smaller."""
         rng = np.random.default_rng(self._seed)
         epoch, left = 0, np.empty(0, np.int64)
         while self._size:
@@ -91,7 +91,7 @@ def numpy_input_fn(
 
     Args:
         x: an array, or a dict of arrays with the same first size.
-        y: the labels: an array, or a dict of arrays; None where there are none.
+        y: the labels: an array, or a dict of arrays; None without labels.
         batch_size: how many rows a batch has. The last batch may have fewer.
         num_epochs: how many times the rows are gone through; None for no end.
         shuffle: whether the rows of each epoch come in random order. It has to be given.

@@ -35,12 +35,12 @@ def classifier_parse_example_spec(
         feature_columns: the columns of the classifier.
         label_key: the name of the label in an example.
         label_dtype: its type: int64, string where the classifier has a `label_vocabulary`, or float32.
-        label_default: stands for it in an example that lacks it; without one, each example has to have it.
-        weight_column: the weight of an example, by its name or as a numeric column; None where there are no weights.
+        label_default: stands for it in an example that lacks it; without a default, each example has to have it.
+        weight_column: the weight of an example, by its name or as a numeric column; None without weights.
 
     Raises:
-        ValueError: the label or the weight is a feature too, something is no feature column, or `weight_column` is no numeric
-            one.
+        ValueError: the label or the weight is a feature too, something is no feature column, or `weight_column` is no
+            numeric column.
     """
     return _with_label(feature_columns, label_key, (1,), label_dtype, label_default, weight_column)
 
@@ -69,8 +69,8 @@ def regressor_parse_example_spec(
         label_dimension: how many numbers a label has.
 
     Raises:
-        ValueError: the label or the weight is a feature too, something is no feature column, or `weight_column` is no numeric
-            one.
+        ValueError: the label or the weight is a feature too, something is no feature column, or `weight_column` is no
+            numeric column.
     """
     return _with_label(feature_columns, label_key, (label_dimension,), label_dtype, label_default, weight_column)
 

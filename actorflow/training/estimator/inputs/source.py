@@ -75,7 +75,7 @@ def call_input_fn(input_fn: Any, mode: str, params: Any, config: Any) -> Program
 
 
 def arguments(function: Callable[..., Any]) -> list[str]:
-    """The names of a function's arguments; of a partial one, those that are left."""
+    """The names of a function's arguments; of a partial function, the names that are left."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -182,7 +182,7 @@ def _size(batch: Any) -> int:
 
 
 class Batches:
-    """The batches of an iterable, one at a time; those since a mark can be had again, when a loss has taken steps back.
+    """The batches of an iterable, in turn; those since a mark can be had again, when a loss has taken steps back.
 
     Args:
         again: gives the iterable, for each epoch.
@@ -199,12 +199,12 @@ class Batches:
         self._kept: deque[Any] = deque()
         self._bytes = 0
         self._first: list[Any] = []
-        self._base = self._count = 0  # of the first batch that is kept, and of the next one
+        self._base = self._count = 0  # of the first batch that is kept, and of the next batch
         self._marks: dict[int, int] = {}
         self.epoch = 0
 
     def first(self) -> Program[Any]:
-        """The first batch, which `next` gives again. Raises OutOfRangeError where there is none."""
+        """The first batch, which `next` gives again. Raises OutOfRangeError if there is none."""
         batch = yield from self._fetch()
         self._first.append(batch)
         return batch

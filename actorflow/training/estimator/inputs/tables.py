@@ -25,7 +25,7 @@ def pandas_input_fn(
 
     Args:
         x: the DataFrame.
-        y: the labels: a Series, or a DataFrame, with the index of `x`; None where there are none.
+        y: the labels: a Series, or a DataFrame, with the index of `x`; None without labels.
         batch_size: how many rows a batch has. The last batch may have fewer.
         num_epochs: how many times the rows are gone through; None for no end.
         shuffle: whether the rows of each epoch come in random order. It has to be given.

@@ -137,7 +137,7 @@ def _metrics(built: Built) -> tuple[dict[str, Any], list[Any]]:
     """The values of all metrics, and what updates them.
 
     Raises:
-        ValueError: a metric has the name of one that the Estimator adds.
+        ValueError: a metric has the name of a metric that the Estimator adds.
     """
     metrics = built.spec.eval_metric_ops or {}
     for name in (LOSS, GraphKeys.GLOBAL_STEP):
@@ -232,7 +232,7 @@ def chosen(predictions: Any, keys: Sequence[str] | str | None) -> Any:
 
 
 def rows(batch: Any) -> Any:
-    """The answers of a batch, one for each example.
+    """The answers of a batch, an answer for each example.
 
     Raises:
         ValueError: the first sizes of the predictions differ.

@@ -108,7 +108,7 @@ def _check_graph(graph: Graph, value: Any) -> None:
 
 
 class Graphs:
-    """The graphs of one Estimator: one for each mode and kind of batches; a graph with an input of its own serves one call.
+    """The graphs of one Estimator: a graph for each mode and kind of batches; a graph with an input of its own serves one call.
 
     Args:
         model_fn, params, config, model_dir: see `Estimator`.
@@ -132,10 +132,10 @@ class Graphs:
     def prepare(
         self, mode: str, input_fn: Any, *, epochs: int | None = None, warm: bool = False
     ) -> Program[tuple[Built, Batches | None]]:
-        """The graph for an input, and its batches where it is fed.
+        """The graph for an input, and the batches of an input that is fed.
 
         Args:
-            mode: one of `ModeKeys`.
+            mode: one of the `ModeKeys`.
             input_fn: see `Estimator.train`.
             epochs: how many times an iterable is gone through; once unless given.
             warm: whether to begin with the values of a warm start.
@@ -169,7 +169,7 @@ class Graphs:
         return built, batches
 
     def for_batch(self, mode: str, batch: Any, *, warm: bool = False) -> Built:
-        """The graph for batches such as this one."""
+        """The graph for batches such as this batch."""
         key = (mode, warm, signature(batch))
         built = self._kept.get(key)
         if built is None:
@@ -257,7 +257,7 @@ class Graphs:
         """The graphs of a mode that are kept.
 
         Args:
-            mode: one of `ModeKeys`.
+            mode: one of the `ModeKeys`.
         """
         return [built for built in self._kept.values() if built.mode == mode]
 

@@ -14,7 +14,7 @@ from actorflow.training.supervisor.supervisor import Supervisor
 
 
 class KeptHost:
-    """A host of a `Loop`. Its start restores a checkpoint into a session that is kept, or opens one.
+    """A host of a `Loop`. Its start restores a checkpoint into a kept session, or opens a session.
 
     Args:
         built: the graph.
@@ -46,7 +46,7 @@ class KeptHost:
         init_fn: Callable[[Session], Awaitable[object]] | None = None,
     ) -> None:
         self._built = built
-        self._keeps = keeps and built.fed is not None  # one with an input of its own serves one call
+        self._keeps = keeps and built.fed is not None  # a graph with an input of its own serves one call
         self._is_new = fresh or not built.idle
         self.ended_well = False
         init_fn_given = built.scaffold.init_fn
@@ -84,7 +84,7 @@ class KeptHost:
         return self.supervisor.history
 
     async def start(self) -> None:
-        """Gives variables the values of the checkpoint, or initial ones."""
+        """Gives variables the values of the checkpoint, or initial values."""
         if self._is_new:
             await self.supervisor.start()
         else:

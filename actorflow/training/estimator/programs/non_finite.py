@@ -1,4 +1,5 @@
-"""The cause of a loss that is NaN: the steps since the last checkpoint are made again, node by node, until one is not finite.
+"""The cause of a loss that is NaN: the steps since the last checkpoint are made again, node by node, until a value is
+not finite.
 
 When the NaN is seen, the step has given it to the variables already. So the steps begin again with the values of the checkpoint,
 in a session of its own that looks at each node (`PlanOptions(check_numerics=True)`).
@@ -37,8 +38,8 @@ def cause(
 ) -> Program[str]:
     """Sentences on the first node that makes a number which is not finite.
 
-    The steps are those of the training where its input is a Dataset. A fed batch is fed again in each, and random numbers are
-    other ones.
+    The steps are those of the training if its input is a Dataset. A fed batch is fed again in each, and random
+    numbers are other numbers.
 
     Args:
         core: the Estimator.

@@ -35,7 +35,7 @@ _TOLD_SECONDS = 0.02
 
 
 def check_steps(steps: int | None, max_steps: int | None) -> None:
-    """Raises ValueError where both are given, or one is not positive."""
+    """Raises ValueError if both are given, or a number is not positive."""
     if steps is not None and max_steps is not None:
         raise ValueError("Can not provide both steps and max_steps.")
     if steps is not None and steps <= 0:
@@ -60,7 +60,7 @@ def check_listeners(listeners: Sequence[Any] | None) -> list[Any]:
 
 
 def saved_step(folder: str) -> int:
-    """The global step of the latest checkpoint; 0 where there is none."""
+    """The global step of the latest checkpoint; 0 if there is none."""
     path = latest_checkpoint(folder)
     return 0 if path is None else int(load_variable(path, GraphKeys.GLOBAL_STEP))
 

@@ -40,8 +40,8 @@ class Progress:
 
     Args:
         wanted: None shows it in a terminal and in a notebook; True in a file too, as a plain line now and then; False
-            nowhere; "line" or "table" in that form in a terminal, and elsewhere as True does.
-        view: where it is shown, instead.
+            nowhere. "line" or "table" shows it in that form in a terminal, and elsewhere as True does.
+        view: the place that shows it, instead.
 
     Raises:
         ValueError: `wanted` is something else.
@@ -164,7 +164,7 @@ class Progress:
             self._draw(False)
 
     def close(self) -> None:
-        """Shows the end of a training, also one by an error.
+        """Shows the end of a training, also an end by an error.
 
         Example:
             >>> progress = af.estimator.Progress(False)

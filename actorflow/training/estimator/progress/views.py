@@ -25,7 +25,7 @@ class View(Protocol):
     """A place in which a progress is shown."""
 
     def draw(self, state: Progress, is_last: bool) -> None:
-        """Shows it in place of what was shown before; the last one of a training stays."""
+        """Shows it in place of what was shown before; the last view of a training stays."""
 
     def clear(self) -> None:
         """Makes room for a line that something else prints."""
@@ -54,7 +54,7 @@ class Line:
 
 
 class Plain:
-    """Lines of a file, some seconds apart, and the last one.
+    """Lines of a file, some seconds apart, and the last line.
 
     Args:
         file: the file.
@@ -90,7 +90,7 @@ class Table:
     def draw(self, state: Progress, is_last: bool) -> None:
         if self._live is None:
             make: Any = import_module("rich.live").Live
-            # the program's own output goes where it would go without this
+            # the program's own output goes to the same place as without this
             options = {"auto_refresh": False, "redirect_stdout": False, "redirect_stderr": False}
             self._live = make(console=self._console, **options)
             self._live.start()

@@ -112,7 +112,7 @@ class StepCounterHook(SessionRunHook):
         every_n_steps: after how many steps they are counted again.
         every_n_secs: after how many seconds they are. One of the two is given.
         output_dir: a folder for summaries.
-        summary_writer: what writes summaries; one for `output_dir` unless given.
+        summary_writer: what writes summaries; a writer for `output_dir` unless given.
         told: a function that is called with the global step and the steps a second.
 
     Raises:

@@ -129,7 +129,7 @@ class CheckpointSaverHook(SessionRunHook):
 
     Args:
         checkpoint_dir: the folder of the checkpoints.
-        save_secs: after how many seconds the next one is made.
+        save_secs: after how many seconds the next checkpoint is made.
         save_steps: after how many steps it is. One of the two is given.
         saver: what saves; that of `scaffold`, or else of the graph's collection of savers.
         checkpoint_basename: the begin of the file names.
@@ -275,7 +275,7 @@ def _write_graph(graph: Graph, folder: str) -> None:
 
 
 def _stamp(path: str) -> tuple[int, int] | None:
-    """The size and the time of a file; None where there is none."""
+    """The size and the time of a file; None if there is none."""
     try:
         status = os.stat(path)
     except OSError:

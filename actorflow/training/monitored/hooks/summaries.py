@@ -34,12 +34,12 @@ class SummarySaverHook(SessionRunHook):
         save_steps: after how many steps they are written again.
         save_secs: after how many seconds they are. One of the two is given.
         output_dir: a folder for the files of events.
-        summary_writer: what writes them; one for `output_dir` unless given.
+        summary_writer: what writes them; a writer for `output_dir` unless given.
         scaffold: a `Scaffold`, whose `summary_op` is run.
-        summary_op: the summary to run, or a list of these. One of `scaffold` and `summary_op` is given.
+        summary_op: the summary to run, or a list of these. Either `scaffold` or `summary_op` is given.
 
     Raises:
-        ValueError: not one of the pauses, or not one of `scaffold` and `summary_op`, is given.
+        ValueError: not exactly one of the pauses, or not exactly one of the arguments `scaffold` and `summary_op`, is given.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class ProfilerHook(SessionRunHook):
         ['run/timeline-2.json']
 
     Args:
-        save_steps: after how many steps the next one is traced.
+        save_steps: after how many steps the next step is traced.
         save_secs: after how many seconds it is. One of the two is given.
         output_dir: the folder of the files.
         show_dataflow: accepted for compatibility, without effect.

@@ -73,7 +73,7 @@ class SecondOrStepTimer:
         return step >= self._step + self._steps
 
     def update_last_triggered_step(self, step: int) -> tuple[float | None, int | None]:
-        """It triggered at this step. Gives the seconds and steps since the last time, None where there was none."""
+        """It triggered at this step. Gives the seconds and steps since the last time, None at the first time."""
         now = self._clock()
         elapsed = (None, None) if self._step is None or self._time is None else (now - self._time, step - self._step)
         self._step, self._time = step, now
@@ -111,7 +111,7 @@ class NeverTimer:
 
 
 def counted(hook: str) -> Variable:
-    """The global step of the default graph. Raises RuntimeError, which names the hook, where it can't be had."""
+    """The global step of the default graph. Raises RuntimeError, which names the hook, if it can't be had."""
     try:
         return get_or_create_global_step(get_default_graph())
     except RuntimeError as error:

@@ -97,7 +97,7 @@ class FailureClassifier:
                 group.cancel_scope.cancel()
 
     async def wait_for_chief(self, start_seconds: float = math.inf) -> None:
-        """Waits until the chief has given variables their values, and gives this task's local ones theirs.
+        """Waits until the chief has given variables their values, and gives this task's local variables their values.
 
         Raises:
             DeadlineExceededError: that takes more than `wait_seconds`.

@@ -1,9 +1,9 @@
 """`RecoveryManager`: from a loss to the next epoch: abort, fence, restart, restore, and go on (paper section 3.3).
 
-An epoch ends with a loss. The manager gives the next one: it is written down first, and then told to all tasks that are
-there. Each stops the steps of the former epoch, replies when nothing of them runs any more, and refuses what still comes from
-it. So when the restore begins, no update of an aborted step can follow. Until it is over, tasks take steps of this
-supervisor's session only.
+An epoch ends with a loss. The manager gives the next epoch: it is written down first, and then told to all tasks that
+are there. Each stops the steps of the former epoch, replies when nothing of them runs any more, and refuses what still
+comes from it. So when the restore begins, no update of an aborted step can follow. Until it is over, tasks take steps
+of this supervisor's session only.
 """
 
 from __future__ import annotations
@@ -138,13 +138,13 @@ class RecoveryManager:
             self._phase.cancel()
 
     def may_retry(self, what: str) -> float | None:
-        """The pause before something that failed without a loss is tried again; None where it has failed too often."""
+        """The pause before something that failed without a loss is tried again; None if it has failed too often."""
         return self._restarts.next_pause(what, anyio.current_time())
 
     # ---- restarts
 
     def _nurse(self, task: str) -> None:
-        """Lets a task be started again, where that is ours and no one does so yet."""
+        """Lets a task be started again, if that is ours and nothing does so yet."""
         if self._cluster is not None and task not in self.nursed:
             self.nursed.add(task)
             self._root.start(self._start_again(task, self._cluster))
@@ -161,7 +161,7 @@ class RecoveryManager:
         begin = anyio.current_time()
         try:
             while True:
-                await cluster.kill(task)  # where it only hangs it must not come back
+                await cluster.kill(task)  # a task that only hangs must not come back
                 pause = self._restarts.next_pause(task, anyio.current_time())
                 if pause is None:
                     self._fail(self._used_up(task))
@@ -187,7 +187,7 @@ class RecoveryManager:
         self._events.tell(TaskRestarted, task, anyio.current_time() - begin)
 
     async def _is_reached(self, task: str, cluster: LocalCluster, former: int | None) -> bool:
-        """Waits until the monitor is connected to a task that was started. False where it has died, before or since."""
+        """Waits until the monitor is connected to a task that was started. False if it has died, before or since."""
         while True:
             life = self.monitor.lives[task]
             if life.is_up:
@@ -272,7 +272,7 @@ class RecoveryManager:
                 await self.monitor.call(task, SetEpoch(epoch, only))
                 self._told[task] = epoch, incarnation
             except ValueError:
-                if epoch == self.epoch:  # else it has heard of a later one of ours
+                if epoch == self.epoch:  # else it has heard of a later epoch of ours
                     failures.append(_superseded(task, epoch))
             except _TRANSIENT as error:
                 _LOG.info("a task has not heard of the epoch", task=task, epoch=epoch, error=str(error))

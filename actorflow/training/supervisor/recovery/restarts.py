@@ -24,7 +24,7 @@ class RestartPolicy:
     Args:
         most: the maximum number of restarts of one task within `window_seconds`.
         window_seconds: the length of that window in seconds.
-        first_seconds: the length of the first pause, and of the next one after a step was made.
+        first_seconds: the length of the first pause, and of the next pause after a step was made.
         factor: the growth of the pauses, as long as no step is made between two restarts.
         longest_seconds: the length of the longest pause.
     """

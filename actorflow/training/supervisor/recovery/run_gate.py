@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class RunGate:
-    """Runs pass in generations: each loss that takes training back ends one."""
+    """Runs pass in generations: each loss that takes training back ends a generation."""
 
     def __init__(self) -> None:
         self.generation = 0

@@ -35,8 +35,8 @@ class DataSet:
 
     Args:
         images: [count, 28, 28, 1] of bytes.
-        labels: [count] of ints, or [count, 10] of zeros and ones.
-        fake_data: whether to give images of ones.
+        labels: [count] of ints, or [count, 10] of 0 and 1.
+        fake_data: whether to give images whose values are 1.
         one_hot: of fake labels.
         dtype: `float32` for images between 0 and 1, or `uint8`.
         reshape: whether an image is a vector.
@@ -139,7 +139,7 @@ def extract_images(f: Any) -> Any:
 
 
 def dense_to_one_hot(labels_dense: Any, num_classes: int) -> Any:
-    """Labels as rows of zeros and a one."""
+    """Labels as rows of zeros and a single 1."""
     return np.eye(num_classes)[labels_dense]
 
 
@@ -167,8 +167,8 @@ def read_data_sets(
 
     Args:
         train_dir: the folder.
-        fake_data: whether to give images of ones, without files.
-        one_hot: whether a label is a row of zeros and a one.
+        fake_data: whether to give images whose values are 1, without files.
+        one_hot: whether a label is a row of zeros and a single 1.
         dtype, reshape, seed: see `DataSet`.
         validation_size: the number of images of the second part.
         source_url: where the files are.

@@ -61,7 +61,7 @@ def classified(node: Node, scores: Any, labels: Any, *, positive: bool | None = 
         node: the classifier.
         scores: a column for each class, or one alone for the second of two classes.
         labels: those of the classes.
-        positive: whether a single column has shares, which lie between 0 and 1, or may have any sign; None for a classifier
+        positive: whether a single column has shares, which lie between 0 and 1, or may have any sign. None for a classifier
             whose single score is of any sign, but is given beside one minus itself.
     """
     how = node.attr("post_transform", "NONE")

@@ -86,7 +86,7 @@ def normalizer(node: Node, x: Any) -> Any:
 
 @onnx_op("Imputer", domain=_ML)
 def imputer(node: Node, x: Any) -> Any:
-    """Elements that are missing, by a value for each column or one for all."""
+    """Elements that are missing, by a value for each column or a value for all."""
     if dtype_of(x).is_floating:
         values, missing = _floats(node, "imputed_value_floats"), node.attr("replaced_value_float", 0.0)
         gone = af.is_nan(x) if np.isnan(missing) else af.equal(x, number(missing, x))
@@ -114,7 +114,7 @@ def feature_vectorizer(node: Node, *values: Any) -> Any:
 
 @onnx_op("OneHotEncoder", domain=_ML)
 def one_hot_encoder(node: Node, x: Any) -> Any:
-    """A dimension more, with a 1 at the place of the category. One that there is not has zeros, or is an error."""
+    """A dimension more, with a 1 at the place of the category. An unknown category has zeros, or is an error."""
     names, numbers = node.attr("cats_strings"), node.attr("cats_int64s")
     if dtype_of(x) is af.string:
         categories: Any = words(names or [])
@@ -156,7 +156,7 @@ def zip_map(node: Node, x: Any) -> Any:
 
 @onnx_op("DictVectorizer", domain=_ML)
 def dict_vectorizer(node: Node, x: Any) -> Any:
-    """The values of a map in the order of a vocabulary, 0 where it has none."""
+    """The values of a map in the order of a vocabulary, 0 for missing keys."""
     names, numbers = node.attr("string_vocabulary"), node.attr("int64_vocabulary")
     vocabulary = words(names) if names else np.asarray(numbers or [], np.int64)
     return af.reshape(_values_of(x, vocabulary), [1, -1])

@@ -34,7 +34,7 @@ class Forest:
         features, splits: what is compared with what.
         down: for a true and a false comparison the next place.
         roots: the first place of each tree.
-        missing: whether NaN counts as true; None where it never does.
+        missing: whether NaN counts as true; None if it never does.
         members: the sets of nodes that look for a value in a set.
     """
 
@@ -208,7 +208,7 @@ def _old_forest(node: Node, x: Any, kind: str, targets: int) -> tuple[Any, Any, 
 
 
 def _or_one(values: Any) -> Any:
-    """Values, of which at least one is there to be gathered."""
+    """Values to be gathered from: a zero if there are none."""
     return values if len(values) else np.zeros(1, values.dtype)
 
 
@@ -227,7 +227,7 @@ def tree_regressor(node: Node, x: Any) -> Any:
 
 @onnx_op("TreeEnsembleClassifier", domain=_ML)
 def tree_classifier(node: Node, x: Any) -> Any:
-    """A model of two classes may have the weights of one alone, which is then that of the second one."""
+    """A model of two classes may have the weights of one class alone, which then count for the second class."""
     labels, base = labels_of(node), _base(node)
     shares, _, weights, targets = _old_forest(node, x, "class", max(len(labels), 1))
     scores = af.reduce_sum(shares, 1)

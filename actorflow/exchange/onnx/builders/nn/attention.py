@@ -47,7 +47,7 @@ def for_each_query_head(x: Any, heads: int) -> Any:
 
 
 def scale_of(node: Node, width: Any) -> Any:
-    """The factor of scores, in float64: one over the root of the size of a head unless the file says another one."""
+    """The factor of scores, in float64: the inverse root of the size of a head unless the file says another factor."""
     scale = node.attr("scale")
     if scale:
         return np.asarray(scale, np.float64)

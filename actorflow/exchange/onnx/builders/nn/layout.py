@@ -1,8 +1,8 @@
 """Channels last within, channels first without: transposes between layouts moved together.
 
 ONNX's images have their channels first, and kernels are faster with channels last. So a convolution or a pool goes between
-two transposes. A transpose that meets the one before it leaves nothing behind. Elementwise ops, resizes and reductions move the
-transpose before them behind them. A chain of such ops so has one transpose at its begin and one at its end.
+two transposes. A transpose that meets its inverse leaves nothing behind. Elementwise ops, resizes and reductions move the
+transpose before them behind them. So a chain of such ops has a transpose at its begin and a transpose at its end.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def last_place(axis: int, rank: int) -> int:
 
 
 def within(x: Any) -> Any:
-    """The tensor with channels last that `x` is the transpose of, or None where it is none."""
+    """The tensor with channels last that `x` is the transpose of, or None if `x` is no such transpose."""
     if not isinstance(x, af.Tensor) or x.op.type != "Transpose":
         return None
     rank = len(x.static_shape or ())
@@ -80,7 +80,7 @@ def moved_behind(node: Node) -> bool:
 
 
 def _turned(x: Any, rank: int) -> Any:
-    """An operand for operands with channels last, or None where it is in no form that can be had at once."""
+    """An operand for operands with channels last, or None if no such form can be had at once."""
     inner = within(x)
     if inner is not None or x is None:
         return inner

@@ -18,7 +18,8 @@ from actorflow.exchange.onnx.values import dtype_of, shape_of
 
 
 def spread(node: Node, value: Any, x: Any) -> Any:
-    """A scale or a zero as `x` needs it: one number, one for each place along an axis, or one for each block along it."""
+    """A scale or a zero as `x` needs it: a single number, a number for each place along an axis, or a number for each block
+    along it."""
     shape = shape_of(value)
     if shape == () or shape == (1,):
         return af.reshape(value, [])
@@ -108,7 +109,7 @@ def to_wide(x: Any, scale: Any, zero: Any = None) -> Any:
 
 
 def to_whole(x: Any, scale: Any, zero: Any, kind: Any) -> Any:
-    """Numbers as whole numbers of a type, which that of the zero decides where there is one."""
+    """Numbers as whole numbers of a type, which the type of the zero decides if a zero is given."""
     return _rounded(x / _scalar(scale), _scalar(zero), kind if zero is None else dtype_of(zero))
 
 

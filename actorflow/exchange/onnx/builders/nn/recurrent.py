@@ -144,7 +144,7 @@ def _turned(x: Any, lengths: Any) -> Any:
 
 
 def _biases(bias: Any, at: int, count: int) -> Any:
-    """Those of the inputs' weights and of the states' weights, of one direction; None where there are none."""
+    """Those of the inputs' weights and of the states' weights, of one direction; None without biases."""
     return (None, None) if bias is None else tuple(af.split(bias[at], 2))
 
 

@@ -1,7 +1,7 @@
 """Images in other sizes: Resize.
 
-Resize goes dimension by dimension: each element of the result is a weighted sum of a few elements of the source. Which ones and
-how much is computed while the graph is built, or in the run where sizes or scales are inputs.
+Resize goes dimension by dimension: each element of the result is a weighted sum of a few elements of the source. Elements and
+weights are computed while the graph is built, or in the run if sizes or scales are inputs.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def resize(node: Node, x: Any, roi: Any = None, scales: Any = None, sizes: Any =
     rank = rank_of(x)
     axes = [positive(axis, rank) for axis in node.attr("axes") or range(rank)]
     inner = within(x)
-    if inner is not None:  # the dimensions are resized where they lie, and the transpose goes behind
+    if inner is not None:  # the dimensions are resized in place, and the transpose goes behind
         x, axes = inner, [last_place(axis, rank) for axis in axes]
     resized = _resized(node, x, axes, roi, scales, sizes)
     return resized if inner is None else channels_first(resized)

@@ -223,7 +223,7 @@ def _transpose_pads(node: Node, full: Any, extra: Any, sizes: Any, strides: Any)
 
 
 def _cut(x: Any, pads: Sequence[tuple[Any, Any]], outputs: Sequence[Any]) -> Any:
-    """Without its pads; negative ones are zeros around."""
+    """Without its pads; negative pads are zeros around."""
     x = padded(x, [(at_least(-a, 0), at_least(-b, 0)) for a, b in pads])
     index = [slice(at_least(a, 0), at_least(a, 0) + size) for (a, _), size in zip(pads, outputs)]
     return x[(slice(None), slice(None), *index)]

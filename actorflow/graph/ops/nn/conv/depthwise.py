@@ -210,7 +210,7 @@ def depthwise_conv2d_native(
     Args:
         input: floating, of shape [batch, height, width, in], or [batch, in, height, width] for "NCHW".
         filter: of the same type, of shape [height, width, in, multiplier].
-        strides: how far the filter moves: one number, one for height and width each, or one for each dimension.
+        strides: how far the filter moves: one number, a pair for height and width, or a number for each dimension.
         padding: "SAME", "VALID", or four pairs of widths, as in `conv2d`.
         data_format: "NHWC" or "NCHW".
         dilations: from how far apart the elements are that a filter sees, given as the strides are.
@@ -256,9 +256,9 @@ def depthwise_conv2d(
     Args:
         input: floating, of shape [batch, height, width, in], or [batch, in, height, width] for "NCHW".
         filter: of the same type, of shape [height, width, in, multiplier].
-        strides: how far the filter moves: one number, one for height and width each, or one for each dimension.
+        strides: how far the filter moves: one number, a pair for height and width, or a number for each dimension.
         padding: "SAME", "VALID", or four pairs of widths, as in `conv2d`.
-        rate: from how far apart the elements are that a filter sees, one number or one for height and width each; 1 by
+        rate: from how far apart the elements are that a filter sees, one number or a pair for height and width; 1 by
             default.
         data_format: "NHWC" (by default) or "NCHW".
         dilations: the newer name of `rate`.
@@ -302,8 +302,8 @@ def separable_conv2d(
         input: floating, of shape [batch, height, width, in], or [batch, in, height, width] for "NCHW".
         depthwise_filter: of shape [height, width, in, multiplier].
         pointwise_filter: of shape [1, 1, in · multiplier, out].
-        strides: how far the depthwise filter moves: one number, one for height and width each, or one for each
-            dimension.
+        strides: how far the depthwise filter moves: one number, a pair for height and width, or a number for
+            each dimension.
         padding: "SAME", "VALID", or four pairs of widths, as in `conv2d`.
         rate: from how far apart the elements are that the depthwise filter sees; 1 by default.
         data_format: "NHWC" (by default) or "NCHW".

@@ -56,9 +56,9 @@ def conv2d(
         filter, filters: of the same type, of shape [height, width, in, out]; `filters` is the newer name. If it takes
             fewer channels than the input has, these are divided into groups, each of which makes an equal part of the
             outputs.
-        strides: how far the filter moves: one number, one for height and width each, or one for each dimension.
+        strides: how far the filter moves: one number, a pair for height and width, or a number for each dimension.
         padding: "SAME" (zeros around, so that only the strides make the output smaller), "VALID" (none), or four pairs
-            of widths, one for each dimension.
+            of widths, a pair for each dimension.
         use_cudnn_on_gpu: accepted, and of no effect.
         data_format: "NHWC" or "NCHW": where the channels are.
         dilations: from how far apart the elements are that a filter sees, given as the strides are.
@@ -110,7 +110,7 @@ def conv2d_backprop_input(
         input_sizes: int32 [4], the shape of the input.
         filter, filters: the filter, [height, width, in, out]; `filters` is the newer name.
         out_backprop: the gradient for the output, of its shape and the filter's type.
-        strides: how far the filter moves: one number, one for height and width each, or one for each dimension.
+        strides: how far the filter moves: one number, a pair for height and width, or a number for each dimension.
         padding: "SAME", "VALID", or four pairs of widths, as in `conv2d`.
         use_cudnn_on_gpu: accepted, and of no effect.
         data_format: "NHWC" or "NCHW".
@@ -158,7 +158,7 @@ def conv2d_backprop_filter(
         input: the input, [batch, height, width, in], or [batch, in, height, width] for "NCHW".
         filter_sizes: int32 [4], the shape of the filter.
         out_backprop: the gradient for the output, of its shape and the input's type.
-        strides: how far the filter moves: one number, one for height and width each, or one for each dimension.
+        strides: how far the filter moves: one number, a pair for height and width, or a number for each dimension.
         padding: "SAME", "VALID", or four pairs of widths, as in `conv2d`.
         use_cudnn_on_gpu: accepted, and of no effect.
         data_format: "NHWC" or "NCHW".
@@ -208,7 +208,7 @@ def conv3d(
         input: floating, of shape [batch, depth, height, width, in], or [batch, in, depth, height, width] where
             `data_format` is "NCDHW".
         filter, filters: of the same type, of shape [depth, height, width, in, out]; `filters` is the newer name.
-        strides: how far the filter moves: one number, three, or one for each dimension.
+        strides: how far the filter moves: one number, three numbers, or a number for each dimension.
         padding: "SAME" or "VALID", as in `conv2d`; no explicit widths.
         data_format: "NDHWC" or "NCDHW": where the channels are.
         dilations: from how far apart the elements are that a filter sees, given as the strides are.
@@ -300,7 +300,7 @@ def convolution(
     filters: TensorLike | None = None,
     dilations: Sequence[int] | int | None = None,
 ) -> Tensor:
-    """The convolution of one, two or three dimensions, whichever the input has (`tf.nn.convolution`).
+    """The convolution of 1, 2 or 3 dimensions, whichever the input has (`tf.nn.convolution`).
 
     Example:
         >>> signal = [[[1.0], [2.0], [4.0], [7.0]]]
@@ -313,8 +313,8 @@ def convolution(
             starts with "NC".
         filter, filters: of shape [window..., in, out]; `filters` is the newer name.
         padding: "SAME" or "VALID", as in `conv2d`.
-        strides: one for each spatial dimension; 1 by default.
-        dilation_rate, dilations: from how far apart the elements are that a filter sees, one for each spatial
+        strides: a number for each spatial dimension; 1 by default.
+        dilation_rate, dilations: from how far apart the elements are that a filter sees, a number for each spatial
             dimension; 1 by default. `dilations` is the newer name.
         data_format: where the channels are: "NWC", "NHWC" or "NDHWC" (by default), or "NCW", "NCHW" or "NCDHW".
 

@@ -78,7 +78,7 @@ def output_size(
 
 
 def span(size: int, window: int, stride: int, dilation: int, padding: str, pair: tuple[int, int] = (0, 0)) -> Span:
-    """The `Span` of a window of known size. Raises ValueError where it does not fit in."""
+    """The `Span` of a window of known size. Raises ValueError if the window does not fit in."""
     count = output_size(size, window, stride, dilation, padding, pair) or 0
     if padding == "SAME":
         missing = max((count - 1) * stride + (window - 1) * dilation + 1 - size, 0)

@@ -61,7 +61,7 @@ def dilation2d_op(
     padding: str,
     name: str | None = None,
 ) -> Tensor:
-    """The largest sum of an element of `input` and one of `filter` in each window. See `dilation2d`."""
+    """The largest sum of an element of `input` and an element of `filter` in each window. See `dilation2d`."""
 
 
 @op("Dilation2DBackpropInput", shape=_of_input(0), dtypes=REAL, gradient=None, work=_each_tap)

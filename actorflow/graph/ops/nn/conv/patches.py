@@ -1,4 +1,4 @@
-"""Patches: the windows that a convolution would see, as channels of the place where it would see them."""
+"""Patches: the window that a convolution would see at each place, as channels of that place."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def extract_image_patches_grad(
     padding: str,
     name: str | None = None,
 ) -> Tensor:
-    """The gradient of ExtractImagePatches: each patch added where it was taken from, in images of shape `sizes`."""
+    """The gradient of ExtractImagePatches: each patch added at the place it was taken from, in images of shape `sizes`."""
 
 
 def _patch_attributes(node: Operation) -> dict[str, Any]:

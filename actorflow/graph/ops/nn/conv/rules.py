@@ -64,7 +64,7 @@ def _convolved(c: Inference) -> Shape:
 
 
 def listed_shape(c: Inference, index: int) -> Shape:
-    """The shape whose sizes input `index` lists; of the op's rank where it is unknown."""
+    """The shape whose sizes input `index` lists; an unknown shape has the op's rank."""
     rank = _rank(c)
     listed = c.shapes[index]
     if listed is not None and (len(listed) != 1 or listed[0] not in (None, rank)):

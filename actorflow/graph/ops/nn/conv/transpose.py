@@ -43,8 +43,8 @@ def conv2d_transpose(
         filter, filters: of shape [height, width, out, in]: the channels of `value` are last. `filters` is the newer
             name.
         output_shape: int32, the shape of the result in all dimensions.
-        strides: those of the convolution, how much larger the result is: one number, one for height and width each, or
-            one for each dimension.
+        strides: those of the convolution, how much larger the result is: one number, a pair for height and width, or
+            a number for each dimension.
         padding: that of the convolution, "SAME" or "VALID".
         data_format: "NHWC" or "NCHW".
         dilations: those of the convolution, given as the strides are; 1 by default.
@@ -94,7 +94,8 @@ def conv3d_transpose(
         filter, filters: of shape [depth, height, width, out, in]: the channels of `value` are last. `filters` is the
             newer name.
         output_shape: int32, the shape of the result in all dimensions.
-        strides: those of the convolution, how much larger the result is: one number, three, or one for each dimension.
+        strides: those of the convolution, how much larger the result is: one number, three numbers, or a number for each
+            dimension.
         padding: that of the convolution, "SAME" or "VALID".
         data_format: "NDHWC" or "NCDHW".
         dilations: those of the convolution, given as the strides are; 1 by default.

@@ -152,7 +152,7 @@ def fractional_max_pool(
 
     Returns:
         The maxima `[batch, floor(height / ratio), floor(width / ratio), channels]`; and where the windows begin, with the
-        end of the last one: rows and columns, int64. Another random draw gives other windows than TensorFlow's.
+        end of the last window: rows and columns, int64. Another random draw gives other windows than TensorFlow's.
 
     Raises:
         ValueError: a ratio below 1 or for the batch or the channels, nothing is left of the images, or seeds without

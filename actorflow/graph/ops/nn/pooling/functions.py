@@ -63,7 +63,7 @@ def max_pool(
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> Tensor:
-    """The largest element of each window of images (`tf.nn.max_pool`). The gradient goes to the first of equal ones.
+    """The largest element of each window of images (`tf.nn.max_pool`). The gradient goes to the first of equal elements.
 
     Example:
         >>> image = af.reshape(af.range_(16.0), [1, 4, 4, 1])
@@ -74,10 +74,10 @@ def max_pool(
     Args:
         value, input: a real tensor of shape [batch, height, width, channels], or [batch, channels, height, width] where
             `data_format` is "NCHW"; `input` is the newer name.
-        ksize: the size of the window: one number, one for height and width each, or one for each dimension. Either
+        ksize: the size of the window: one number, a pair for height and width, or a number for each dimension. Either
             space is pooled, or the channels are, in windows that don't overlap.
         strides: how far the window moves, given in the same way.
-        padding: "SAME" (windows may lie partly outside, where there is nothing) or "VALID" (none does).
+        padding: "SAME" (windows may lie partly outside, which adds nothing) or "VALID" (none does).
         data_format: "NHWC" or "NCHW".
 
     Returns:
@@ -112,9 +112,9 @@ def avg_pool(
     Args:
         value, input: floating, of shape [batch, height, width, channels], or [batch, channels, height, width] where
             `data_format` is "NCHW"; `input` is the newer name.
-        ksize: the size of the window: one number, one for height and width each, or one for each dimension.
+        ksize: the size of the window: one number, a pair for height and width, or a number for each dimension.
         strides: how far the window moves, given in the same way.
-        padding: "SAME" (windows may lie partly outside, where there is nothing) or "VALID" (none does).
+        padding: "SAME" (windows may lie partly outside, which adds nothing) or "VALID" (none does).
         data_format: "NHWC" or "NCHW".
     """
     return _pooled(avg_pool_op, either(input, value, "`value` and `input`"), ksize, strides, padding, data_format, name)
@@ -133,9 +133,9 @@ def max_pool2d(
     Args:
         input: a real tensor of shape [batch, height, width, channels], or [batch, channels, height, width] where
             `data_format` is "NCHW".
-        ksize: the size of the window: one number, one for height and width each, or one for each dimension.
+        ksize: the size of the window: one number, a pair for height and width, or a number for each dimension.
         strides: how far the window moves, given in the same way.
-        padding: "SAME" (windows may lie partly outside, where there is nothing) or "VALID" (none does).
+        padding: "SAME" (windows may lie partly outside, which adds nothing) or "VALID" (none does).
         data_format: "NHWC" or "NCHW".
     """
     return _pooled(max_pool_op, input, ksize, strides, padding, data_format, name or "max_pool2d")
@@ -154,9 +154,9 @@ def avg_pool2d(
     Args:
         input: floating, of shape [batch, height, width, channels], or [batch, channels, height, width] where
             `data_format` is "NCHW".
-        ksize: the size of the window: one number, one for height and width each, or one for each dimension.
+        ksize: the size of the window: one number, a pair for height and width, or a number for each dimension.
         strides: how far the window moves, given in the same way.
-        padding: "SAME" (windows may lie partly outside, where there is nothing) or "VALID" (none does).
+        padding: "SAME" (windows may lie partly outside, which adds nothing) or "VALID" (none does).
         data_format: "NHWC" or "NCHW".
     """
     return _pooled(avg_pool_op, input, ksize, strides, padding, data_format, name or "avg_pool2d")
@@ -175,9 +175,9 @@ def max_pool3d(
     Args:
         input: floating, of shape [batch, depth, height, width, channels], or [batch, channels, depth, height, width]
             where `data_format` is "NCDHW".
-        ksize: the size of the window in space: one number, three, or one for each dimension.
+        ksize: the size of the window in space: one number, three numbers, or a number for each dimension.
         strides: how far the window moves, given in the same way.
-        padding: "SAME" (windows may lie partly outside, where there is nothing) or "VALID" (none does).
+        padding: "SAME" (windows may lie partly outside, which adds nothing) or "VALID" (none does).
         data_format: "NDHWC" or "NCDHW".
     """
     return _pooled(max_pool3d_op, input, ksize, strides, padding, data_format, name or "max_pool3d")
@@ -196,9 +196,9 @@ def avg_pool3d(
     Args:
         input: floating, of shape [batch, depth, height, width, channels], or [batch, channels, depth, height, width]
             where `data_format` is "NCDHW".
-        ksize: the size of the window in space: one number, three, or one for each dimension.
+        ksize: the size of the window in space: one number, three numbers, or a number for each dimension.
         strides: how far the window moves, given in the same way.
-        padding: "SAME" (windows may lie partly outside, where there is nothing) or "VALID" (none does).
+        padding: "SAME" (windows may lie partly outside, which adds nothing) or "VALID" (none does).
         data_format: "NDHWC" or "NCDHW".
     """
     return _pooled(avg_pool3d_op, input, ksize, strides, padding, data_format, name or "avg_pool3d")
@@ -220,7 +220,7 @@ def max_pool1d(
             "NCW".
         ksize: the size of the window: one number, or three.
         strides: how far the window moves, given in the same way.
-        padding: "SAME" (windows may lie partly outside, where there is nothing) or "VALID" (none does).
+        padding: "SAME" (windows may lie partly outside, which adds nothing) or "VALID" (none does).
         data_format: "NWC" or "NCW".
     """
     return _pooled_sequence(max_pool_op, input, ksize, strides, padding, data_format, name, "max_pool1d")
@@ -241,7 +241,7 @@ def avg_pool1d(
         input: floating, of shape [batch, width, channels], or [batch, channels, width] where `data_format` is "NCW".
         ksize: the size of the window: one number, or three.
         strides: how far the window moves, given in the same way.
-        padding: "SAME" (windows may lie partly outside, where there is nothing) or "VALID" (none does).
+        padding: "SAME" (windows may lie partly outside, which adds nothing) or "VALID" (none does).
         data_format: "NWC" or "NCW".
     """
     return _pooled_sequence(avg_pool_op, input, ksize, strides, padding, data_format, name, "avg_pool1d")
@@ -268,9 +268,9 @@ def max_pool_with_argmax(
 
     Args:
         input: a real tensor of shape [batch, height, width, channels].
-        ksize: the size of the window: one number, one for height and width each, or one for each dimension.
+        ksize: the size of the window: one number, a pair for height and width, or a number for each dimension.
         strides: how far the window moves, given in the same way.
-        padding: "SAME" (windows may lie partly outside, where there is nothing) or "VALID" (none does).
+        padding: "SAME" (windows may lie partly outside, which adds nothing) or "VALID" (none does).
         data_format: "NHWC".
         Targmax, output_dtype: the type of the places, int64 (by default) or int32; `output_dtype` is the newer name.
         include_batch_in_index: whether places count the elements of the whole batch, rather than of their own image.
@@ -307,7 +307,7 @@ def pool(
     data_format: str | None = None,
     dilations: Sequence[int] | None = None,
 ) -> Tensor:
-    """Pools of one, two or three dimensions, whichever the input has (`tf.nn.pool`).
+    """Pools of 1, 2 or 3 dimensions, whichever the input has (`tf.nn.pool`).
 
     Example:
         >>> af.nn.pool([[[1.0], [3.0], [2.0], [8.0]]], [2], "MAX", "VALID", strides=[2])
@@ -319,7 +319,7 @@ def pool(
             starts with "NC".
         window_shape: the size of the window in each spatial dimension.
         pooling_type: "MAX" or "AVG".
-        padding: "SAME" (windows may lie partly outside, where there is nothing) or "VALID" (none does).
+        padding: "SAME" (windows may lie partly outside, which adds nothing) or "VALID" (none does).
         dilation_rate, dilations: how far the elements of a window are from each other; 1 by default, more only with the
             padding "VALID". `dilations` is the newer name.
         strides: how far the window moves; 1 by default.

@@ -61,7 +61,7 @@ def _pooled(c: Inference) -> Shape:
 
 
 def _unpooled(c: Inference) -> Shape:
-    """Of the gradient of a maximum: the input's shape; the output and its gradient have the pooled one."""
+    """Of the gradient of a maximum: the input's shape; the output and its gradient have the pooled shape."""
     source = require_rank(c, 0, _rank(c))
     pooled = merge(pooled_shape(c, source), c.shapes[1])
     merge(pooled, c.shapes[2])
