@@ -80,6 +80,12 @@ def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str 
         >>> import actorflow.compat.v1 as tf
         >>> tf.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]])
         1
+
+    Args:
+        a: matrices in the last two dimensions, of a floating type.
+        tol: a bound; the largest singular value times the larger size times the type's epsilon unless given.
+        validate_args: changes nothing.
+        name: a scope.
     """
     with af.name_scope(name, "matrix_rank", [a]):
         a = af.convert_to_tensor(a)
@@ -134,6 +140,11 @@ def extract_patches(images: Any, sizes: Any, strides: Any, rates: Any, padding: 
         >>> import actorflow.compat.v1 as tf
         >>> tf.image.extract_patches([[[[1], [2]], [[3], [4]]]], [1, 2, 2, 1], [1, 1, 1, 1], [1, 1, 1, 1], "VALID")
         [[[[1 2 3 4]]]]
+
+    Args:
+        images: `[batch, height, width, channels]`.
+        sizes, strides, rates: `[1, rows, columns, 1]`: of a patch, from patch to patch, and from value to value within a patch.
+        padding: `VALID` or `SAME`.
     """
     return af.extract_image_patches(images, sizes, strides, rates, padding, name=name)
 
@@ -148,6 +159,12 @@ def stateless_categorical(
         >>> import actorflow.compat.v1 as tf
         >>> tf.random.stateless_categorical([[0.0, 100.0]], 3, [1, 2])
         [[1 1 1]]
+
+    Args:
+        logits: `[batch, classes]`, logarithms of probabilities.
+        num_samples: the number of draws for each row.
+        seed: two integers.
+        dtype: int32 or int64.
     """
     import actorflow.compat.v1 as tf
 

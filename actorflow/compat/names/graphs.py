@@ -47,5 +47,9 @@ def recompute_grad(f: Any, *args: Any, **kwargs: Any) -> Any:
         >>> import actorflow.compat.v1 as tf
         >>> tf.recompute_grad(tf.square)(3.0)
         9.0
+
+    Args:
+        f: the function.
+        args, kwargs: arguments of TensorFlow, which change nothing.
     """
     return f

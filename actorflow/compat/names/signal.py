@@ -31,6 +31,11 @@ def hann_window(window_length: Any, periodic: bool = True, dtype: Any = af.float
         >>> import actorflow.compat.v1 as tf
         >>> tf.signal.hann_window(4)
         [0.  0.5 1.  0.5]
+
+    Args:
+        window_length: the number of samples.
+        periodic: whether the window is that of a period, for a transform; a symmetric window otherwise.
+        dtype: a floating type.
     """
     with af.name_scope(name, "hann_window"):
         return _window(window_length, periodic, dtype, 0.5, 0.5)
@@ -44,6 +49,11 @@ def hamming_window(window_length: Any, periodic: bool = True, dtype: Any = af.fl
         >>> import actorflow.compat.v1 as tf
         >>> tf.signal.hamming_window(4)
         [0.08 0.54 1.   0.54]
+
+    Args:
+        window_length: the number of samples.
+        periodic: whether the window is that of a period, for a transform; a symmetric window otherwise.
+        dtype: a floating type.
     """
     with af.name_scope(name, "hamming_window"):
         return _window(window_length, periodic, dtype, 0.54, 0.46)
@@ -201,6 +211,12 @@ def inverse_stft(
         >>> import actorflow.compat.v1 as tf
         >>> tf.signal.inverse_stft(tf.signal.stft(tf.ones([10]), 4, 2), 4, 2).shape.as_list()
         [10]
+
+    Args:
+        stfts: `[..., frames, fft_length / 2 + 1]`, complex.
+        frame_length, frame_step: numbers of samples.
+        fft_length: the size of the transform; the next power of two unless given.
+        window_fn: a function of a length and a type, or None.
     """
     with af.name_scope(name, "inverse_stft", [stfts]):
         stfts = af.convert_to_tensor(stfts)
@@ -233,6 +249,13 @@ def linear_to_mel_weight_matrix(
         >>> import actorflow.compat.v1 as tf
         >>> tf.signal.linear_to_mel_weight_matrix().shape.as_list()
         [129, 20]
+
+    Args:
+        num_mel_bins: the number of bands.
+        num_spectrogram_bins: the number of frequencies.
+        sample_rate: samples for each second.
+        lower_edge_hertz, upper_edge_hertz: the range of the bands, in Hz.
+        dtype: a floating type.
 
     Raises:
         ValueError: numbers that are not positive, or edges in another order.
@@ -267,6 +290,13 @@ def dct(
         >>> import actorflow.compat.v1 as tf
         >>> tf.signal.dct([1.0, 1.0])
         [4. 0.]
+
+    Args:
+        input: samples in the last dimension, whose size is known.
+        type: 1, 2 or 3.
+        n: the number of samples, cut or filled with zeros; all unless given.
+        axis: -1.
+        norm: None or `ortho`.
 
     Raises:
         ValueError: another dimension, type or norm.
@@ -321,6 +351,13 @@ def idct(
         >>> import actorflow.compat.v1 as tf
         >>> tf.signal.idct([4.0, 0.0])
         [4. 4.]
+
+    Args:
+        input: coefficients in the last dimension, whose size is known.
+        type: 1, 2 or 3.
+        n: the number of coefficients, cut or filled with zeros; all unless given.
+        axis: -1.
+        norm: None or `ortho`.
     """
     return dct(input, {1: 1, 2: 3, 3: 2}.get(type, type), n, axis, norm, name or "idct")
 

@@ -54,6 +54,11 @@ def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, globa
         >>> import actorflow.compat.v1 as tf
         >>> tf.nn.compute_average_loss([1.0, 2.0])
         1.5
+
+    Args:
+        per_example_loss: losses of examples.
+        sample_weight: weights of the examples; 1 unless given.
+        global_batch_size: the divisor; the number of losses unless given.
     """
     losses = af.convert_to_tensor(per_example_loss)
     if sample_weight is not None:
@@ -87,6 +92,12 @@ def avg_pool_v2(
         >>> import actorflow.compat.v1 as tf
         >>> tf.nn.avg_pool_v2([[[1.0], [3.0]]], 2, 2, "VALID")
         [[[2.]]]
+
+    Args:
+        input: `[batch, ..., channels]`.
+        ksize, strides: sizes of windows and steps: a number, or a number for each dimension.
+        padding: `VALID` or `SAME`.
+        data_format: such as `NHWC`; a form with `NC` in front has the channels first.
     """
     return _pool("AVG", input, ksize, strides, padding, data_format, name)
 
@@ -101,5 +112,11 @@ def max_pool_v2(
         >>> import actorflow.compat.v1 as tf
         >>> tf.nn.max_pool_v2([[[1.0], [3.0]]], 2, 2, "VALID")
         [[[3.]]]
+
+    Args:
+        input: `[batch, ..., channels]`.
+        ksize, strides: sizes of windows and steps: a number, or a number for each dimension.
+        padding: `VALID` or `SAME`.
+        data_format: such as `NHWC`; a form with `NC` in front has the channels first.
     """
     return _pool("MAX", input, ksize, strides, padding, data_format, name)
