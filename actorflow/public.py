@@ -99,31 +99,42 @@ _AbsentError.__module__ = "builtins"
 
 
 class _PublicModules:
-    """Finds `actorflow.data` and what is below it where the tree has them: `import actorflow.data` gives the module
+    """Finds `actorflow.data` and the modules below it at their places in the tree: `import actorflow.data` gives the module
     `actorflow.models.data` itself, which is not loaded a second time."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         """The spec of a public module; None for all others."""
+        if not name.startswith("actorflow."):
+            return None
         top, _, inner = name.removeprefix("actorflow.").partition(".")
-        home = _PUBLIC_MODULES.get(f"actorflow.{top}") if name.startswith("actorflow.") else None
+        home = _PUBLIC_MODULES.get(f"actorflow.{top}")
         if home is None:
             return None
-        return ModuleSpec(name, _Alias(f"{home}.{inner}" if inner else home))  # type: ignore[arg-type]
+        place = f"{home}.{inner}" if inner else home
+        return ModuleSpec(name, Alias(lambda: importlib.import_module(place)))  # type: ignore[arg-type]
 
 
-class _Alias:
-    """Loads a module under a second name."""
+class Alias:
+    """A loader that gives an existing module under a second name, and leaves its attributes as they are.
 
-    def __init__(self, home: str) -> None:
-        self._home = home
+    Args:
+        module: gives the module, when the second name is imported.
+    """
 
-    def create_module(self, spec: ModuleSpec) -> None:
-        """Python's own module, which `exec_module` replaces."""
+    def __init__(self, module: Callable[[], ModuleType]) -> None:
+        self._module = module
+        self._spec: ModuleSpec | None = None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module of the first name."""
+        module = self._module()
+        self._spec = module.__spec__
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Enters the module of the other name."""
-        sys.modules[module.__name__] = importlib.import_module(self._home)
+        """Gives the module its own specification back, in whose place the import has put that of the alias."""
+        module.__spec__ = self._spec
 
 
 sys.meta_path.insert(0, _PublicModules)

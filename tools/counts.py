@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from affected_tests import imports
+
 PARTS = ("actorflow", "transports", "devices", "kernels", "checkpoint")
 LONG_MODULE, LONG_CLASS, LONG_FUNCTION, MANY_PARAMETERS = 350, 300, 60, 9
 
@@ -51,25 +53,15 @@ def sources(root: Path) -> Iterator[Source]:
             yield Source(path.relative_to(root), tree, code)
 
 
-def arrows(modules: list[Source]) -> dict[str, set[str]]:
+def arrows(root: Path, modules: list[Source]) -> dict[str, set[str]]:
     """For each folder below `actorflow/`, the folders that its modules import."""
-    folders = {
-        source.path.parts[1] for source in modules if source.path.parts[0] == "actorflow" and len(source.path.parts) > 2
-    }
-    users: dict[str, set[str]] = {folder: set() for folder in folders}
-    for source in modules:
-        if source.path.parts[0] != "actorflow" or source.path.parts[1] not in folders:
-            continue
-        for node in ast.walk(source.tree):
-            names: list[str] = []
-            if isinstance(node, ast.ImportFrom) and not node.level and node.module:
-                names = [f"{node.module}.{alias.name}" for alias in node.names]
-            elif isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            parts = [name.split(".") for name in names]
-            users[source.path.parts[1]] |= {
-                p[1] for p in parts if p[0] == "actorflow" and len(p) > 1 and p[1] in folders
-            }
+    inner = [source.path for source in modules if source.path.parts[0] == "actorflow" and len(source.path.parts) > 2]
+    users: dict[str, set[str]] = {path.parts[1]: set() for path in inner}
+    for path in inner:
+        module = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+        for parts in (name.split(".") for name in imports(root / path, module, {})):
+            if parts[0] == "actorflow" and len(parts) > 1 and parts[1] in users:
+                users[path.parts[1]].add(parts[1])
     return users
 
 
@@ -111,7 +103,7 @@ def counts(root: Path) -> dict[str, int]:
     classes = [(source, node) for source in modules for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef)]
     session = next(node for source, node in classes if node.name == "Session" and source.path.name == "session.py")
     begin = next(node for node in session.body if isinstance(node, ast.FunctionDef) and node.name == "__init__")
-    users = arrows(modules)
+    users = arrows(root, modules)
     return {
         "folders side by side in actorflow/": len(users),
         "largest knot of these folders": largest_knot(users),

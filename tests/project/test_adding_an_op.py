@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
-from typing import Any
 
 import pytest
+from project_copies import copied, run
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("kernels", "devices", "transports", "checkpoint")
 STEP = re.compile(r"^\d\. .*?here (?:in|to `CASES` of) `([\w/.]+)`.*?```python\n(.*?)```", re.MULTILINE | re.DOTALL)
 
 
@@ -27,29 +23,11 @@ def steps() -> list[tuple[str, str]]:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The project, and its parts as users import them."""
-    root = tmp_path / "copy"
-    leave_out = shutil.ignore_patterns("__pycache__")
-    for folder in ("actorflow", *PARTS, "tools", "tests"):
-        shutil.copytree(ROOT / folder, root / folder, ignore=leave_out)
+    """The project, with the page that a tool writes."""
+    root = copied(tmp_path / "copy")
     (root / "docs" / "reference").mkdir(parents=True)
-    for file in [ROOT / "pyproject.toml", ROOT / "docs" / "reference" / "gpu_kernels.md"]:
-        shutil.copy(file, root / file.relative_to(ROOT))
+    shutil.copy(ROOT / "docs" / "reference" / "gpu_kernels.md", root / "docs" / "reference")
     return root
-
-
-def run(root: Path, *command: Any) -> str:
-    """Runs Python with the copy in the place of the project."""
-    done = subprocess.run(
-        [sys.executable, *map(str, command)],
-        cwd=root,
-        env={**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
-    return done.stdout
 
 
 def cut(copy: Path, file: str, code: str) -> None:
@@ -75,8 +53,6 @@ def test_the_guide_makes_an_op_with_its_tests(copy: Path) -> None:
     for file, code in ((declared, op), (computed, kernel)):
         with (copy / file).open("a", encoding="utf-8") as written:
             written.write(f"\n\n{code}")
-    for part in PARTS:
-        (copy / "actorflow" / part).symlink_to(copy / part)
     tests = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/ops/test_table.py", "-k")
     with (copy / table).open("a", encoding="utf-8") as written:
         written.write(f"\nCASES.append(\n{row})\n")

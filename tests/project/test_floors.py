@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,10 @@ import pytest
 from actorflow.index import NAMES
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import affected_tests  # noqa: E402
+
 CORE = ROOT / "actorflow"
 TOWER = re.findall(
     r"^(\w+)  +\S", ast.get_docstring(ast.parse((CORE / "__init__.py").read_text(encoding="utf-8"))) or "", re.MULTILINE
@@ -26,17 +31,9 @@ GROUND = {"errors", "pending_calls", "public", "index", "suggest"}
 
 
 def imports(path: Path) -> Iterator[str]:
-    """The modules of the core that a source file names in imports, wherever they stand, by the places where they are."""
-    inside = path.relative_to(ROOT).with_suffix("").parts
-    package = inside[:-1]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else ()
-            module = ".".join((*base, *(node.module or "").split("."))).strip(".")
-            for alias in node.names:
-                yield _home(f"{module}.{alias.name}")
+    """The modules that a source file imports, wherever the imports stand, by their places in the tree."""
+    module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    return map(_home, affected_tests.imports(path, module, {}))
 
 
 def _home(name: str) -> str:

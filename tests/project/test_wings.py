@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from project_copies import copied, run
 
-ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("kernels", "devices", "transports", "checkpoint")
 WINGS = {
     "estimators": ("actorflow/training/estimator", "actorflow/compat/estimator", "actorflow/compat/contrib/tpu.py"),
     "onnx": ("actorflow/exchange/onnx",),
@@ -39,42 +34,21 @@ for module in pkgutil.walk_packages(actorflow.__path__, "actorflow."):
 """
 
 
-def run(root: Path, *command: Any) -> None:
-    """Runs Python with the copy in the place of the project."""
-    done = subprocess.run(
-        [sys.executable, *map(str, command)],
-        cwd=root,
-        env={**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
-
-
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The project, with its parts as users import them."""
-    root = tmp_path / "copy"
-    leave_out = shutil.ignore_patterns("__pycache__")
-    for folder in ("actorflow", "tools", "tests"):
-        shutil.copytree(ROOT / folder, root / folder, ignore=leave_out)
-    for folder in PARTS:
-        shutil.copytree(ROOT / folder, root / "actorflow" / folder, ignore=leave_out)
-    shutil.copy(ROOT / "pyproject.toml", root)
-    return root
+    """The project."""
+    return copied(tmp_path / "copy")
 
 
 def take_out(root: Path, folders: tuple[str, ...]) -> None:
     """Removes the folders of a wing, the entry points that name its modules, and its public names."""
     project = (root / "pyproject.toml").read_text(encoding="utf-8")
     for folder in folders:
-        below = folder if folder.startswith("actorflow/") else f"actorflow/{folder}"
-        if below.endswith(".py"):
-            (root / below).unlink()
+        if folder.endswith(".py"):
+            (root / folder).unlink()
         else:
-            shutil.rmtree(root / below)
-        module = re.escape(below.removesuffix(".py").replace("/", "."))
+            shutil.rmtree(root / folder)
+        module = re.escape(f"actorflow.{folder.removeprefix('actorflow/').removesuffix('.py').replace('/', '.')}")
         project = re.sub(rf'^[\w-]+ = "{module}[.:"].*\n', "", project, flags=re.MULTILINE)
     (root / "pyproject.toml").write_text(project, encoding="utf-8")
     run(root, "tools/public_names.py")

@@ -120,7 +120,7 @@ EITHER: dict[str, Callable[[Any, Any, Any], Any]] = {
     "save": lambda session, x, folder: af.onnx.save(folder / "m.onnx", session, [x]),
     "freeze": lambda session, x, folder: af.export.freeze(session, [x]),
 }
-"""Those that a blocking session does at once."""
+"""The functions that do their work at once for a blocking session."""
 
 
 @pytest.mark.parametrize("title", EITHER)

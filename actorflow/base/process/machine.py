@@ -175,7 +175,7 @@ def host() -> str:
 
 
 def pid() -> int:
-    """The system's number of this process; 0 for a simulated process, of which the system knows nothing."""
+    """The system's number of this process; 0 for a simulated process, which the system does not know."""
     return os.getpid() if current().is_real else 0
 
 

@@ -36,7 +36,7 @@ class Step(Protocol):
     def join(
         self, steps: Sequence[Step], places: Sequence[Sequence[Place]], given: int, sizes: Sequence[int]
     ) -> Callable[..., None] | None:
-        """The function that does steps in order, of which this is the first; None if they can't be joined.
+        """The function that does several steps in order, this step first; None if they can't be joined.
 
         Args:
             steps: all steps, in order.

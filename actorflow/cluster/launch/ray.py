@@ -138,7 +138,7 @@ async def start_on_ray(
 
 
 def own_host() -> str:
-    """The address by which other hosts reach this host: that of the interface that the default route takes."""
+    """The address by which other hosts reach this host: the address of the default route's interface."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))  # nothing is sent

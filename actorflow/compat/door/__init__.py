@@ -3,7 +3,7 @@
 `open_door()` has every later `import tensorflow` of this process give the module `actorflow.compat.v1`, and every module below
 give an alias of a module of ours. Two things call it: the distribution `actorflow-tensorflow`, and the command `actorflow tf`.
 
-calculations.py  small calculations of inner modules that programs call
+calculations.py  functions of inner modules that compute tensors
 cells.py         helpers of recurrent cells that programs take from inner modules
 command.py       `actorflow tf`: runs a script with the door open
 finder.py        `open_door`, and the finder that Python's imports ask
@@ -11,7 +11,7 @@ modules.py       the table of the modules below `tensorflow.python`: the public 
 private.py       the table of names that only inner modules have
 protos.py        the table of the messages below `tensorflow.core`
 refused.py       modules that are refused, each with the reason
-standins.py      small functions of inner modules that programs call
+standins.py      functions of inner modules that have little to do here: fixed answers, decorators, names, shapes
 timeline.py      `Timeline`: the trace of a step as the text that chrome://tracing reads
 """
 

@@ -1,4 +1,4 @@
-"""Small calculations of TensorFlow's inner modules that programs call, over public names."""
+"""Functions of TensorFlow's inner modules that compute tensors, over public names."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from typing import Any
 import actorflow.compat.v1 as v1
 from actorflow.compat.door import modules, private, protos, refused
 from actorflow.compat.v1 import behavior
+from actorflow.public import Alias
 
 PEERS = (
     "tensorflow",
@@ -98,7 +99,8 @@ class Finder(importlib.abc.MetaPathFinder):
             return self._missing(fullname, path)
         if fullname != "tensorflow" and not fullname.startswith("tensorflow."):
             return None
-        return ModuleSpec(fullname, _Alias(module_of(fullname)), is_package=True)
+        module = module_of(fullname)
+        return ModuleSpec(fullname, Alias(lambda: module), is_package=True)  # type: ignore[arg-type]
 
     @staticmethod
     def _missing(fullname: str, path: Sequence[str] | None) -> None:
@@ -106,20 +108,6 @@ class Finder(importlib.abc.MetaPathFinder):
         if PathFinder.find_spec(fullname, path) is None:
             space, _, name = fullname.removeprefix("actorflow.compat.").removeprefix("v1.").rpartition(".")
             raise _error(f"tf has no {f'{space}.{name}'.lstrip('.')} here. {_nearest(space, name)}".strip())
-
-
-class _Alias(importlib.abc.Loader):
-    """Gives a module that is there, and leaves its attributes as they are."""
-
-    def __init__(self, module: ModuleType) -> None:
-        self._module = module
-        self._spec = module.__spec__
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return self._module
-
-    def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self._spec  # the import has put that of the alias there
 
 
 def module_of(fullname: str) -> ModuleType:

@@ -1,4 +1,4 @@
-"""Small functions of TensorFlow's inner modules that programs call, over public names."""
+"""Functions of TensorFlow's inner modules that have little to do here: fixed answers, decorators, names, shapes."""
 
 from __future__ import annotations
 

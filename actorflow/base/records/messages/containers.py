@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
 
 class ListOf(list[Any]):
-    """A list field. `owner` is the message that is to know of changes, for the list belongs to a group of which a single field
-    can be set."""
+    """A list field. The message `owner` learns of changes if the list belongs to a group in which a single field may be set."""
 
     __slots__ = ("_field", "_owner")
 

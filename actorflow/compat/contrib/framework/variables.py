@@ -157,14 +157,14 @@ def get_variables_by_name(given_name: str, scope: Any = None) -> list[Any]:
 
 def get_unique_variable(var_op_name: str) -> Any:
     """The variable of a name. Raises ValueError for no variable, or several."""
-    found = [each for each in get_variables() if each.op.name == var_op_name]
-    if len(found) != 1:
-        raise ValueError(f"Variable {var_op_name} does not uniquely identify a variable: there are {len(found)}.")
-    return found[0]
+    variables = [variable for variable in get_variables() if variable.op.name == var_op_name]
+    if len(variables) != 1:
+        raise ValueError(f"Variable {var_op_name} does not uniquely identify a variable: there are {len(variables)}.")
+    return variables[0]
 
 
 def get_variable_full_name(var: Any) -> str:
-    """The name of a variable; of a slice, that of the whole."""
+    """The name of a variable. A slice has the name of the whole variable."""
     return str(var.op.name)
 
 

@@ -134,7 +134,7 @@ conv1d, conv2d, conv3d = _scoped(1), _scoped(2), _scoped(3)
 def _transposed(
     rank: int, inputs: Any, weights: Any, strides: list[int], padding: str, first: bool, sizes: list[int]
 ) -> Any:
-    """The transposed convolution, whose spatial sizes are those that `padding` gives."""
+    """The transposed convolution, whose spatial sizes follow from `padding`."""
     shape = inputs.shape.as_list()
     spatial = range(2, 2 + rank) if first else range(1, 1 + rank)
     lengths: list[Any] = []

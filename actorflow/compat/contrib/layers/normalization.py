@@ -137,8 +137,8 @@ def batch_norm(
             return normalize(moving_mean, moving_variance)
 
         outputs = smart_cond(is_training, training, serving)
-        known = is_training if isinstance(is_training, (bool, int)) else None
-        if updates_collections is not None and known is not False and known != 0:
+        static_training = is_training if isinstance(is_training, (bool, int)) else None
+        if updates_collections is not None and static_training is not False and static_training != 0:
             _collect(inputs, kind, axes, is_training, moving_mean, moving_variance, moved, updates_collections)
         outputs.set_shape(inputs.shape)
         return finished(opened, outputs, activation_fn, outputs_collections)

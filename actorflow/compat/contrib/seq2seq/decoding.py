@@ -143,8 +143,8 @@ def dynamic_decode(
 
         def array(size: Any, dtype: Any) -> Any:
             static = size.as_list() if isinstance(size, tf.TensorShape) else [int(size)]
-            known = tf.get_static_value(tf.convert_to_tensor(batch))
-            shape = tf.TensorShape([None if known is None else int(known), *static])
+            size_of_batch = tf.get_static_value(tf.convert_to_tensor(batch))
+            shape = tf.TensorShape([None if size_of_batch is None else int(size_of_batch), *static])
             return tf.TensorArray(dtype, size=0, dynamic_size=True, element_shape=shape)
 
         arrays = nest.map_structure(array, decoder.output_size, decoder.output_dtype)

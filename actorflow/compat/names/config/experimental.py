@@ -43,8 +43,8 @@ def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
     """The devices of this machine, or those of a type."""
-    found = list_logical_devices(device_type)
-    return [PhysicalDevice(f"/physical_{device.name.removeprefix('/')}", device.device_type) for device in found]
+    devices = list_logical_devices(device_type)
+    return [PhysicalDevice(f"/physical_{device.name.removeprefix('/')}", device.device_type) for device in devices]
 
 
 def get_visible_devices(device_type: str | None = None) -> list[Any]:
