@@ -24,7 +24,7 @@ def copied(root: Path) -> Path:
 
 
 def run(root: Path, *command: Any) -> str:
-    """What Python prints for a command over the copy. A command that fails fails the test."""
+    """The text that Python prints for a command over the copy. A command that fails fails the test."""
     done = subprocess.run(
         [sys.executable, *map(str, command)],
         cwd=root,
