@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from time import perf_counter_ns
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import anyio
 import msgpack
@@ -20,8 +21,8 @@ from actorflow.cluster.wire.signatures import Form, check_feeds, decode_inline, 
 from actorflow.engine.runtime.diagnostics import step_spans
 from actorflow.engine.runtime.diagnostics.causality import ClockOffset, ahead_of
 from actorflow.engine.runtime.diagnostics.trace import Trace, task_of
+from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.engine.session.partial.execution import StepCaller
-from actorflow.engine.session.step_runner import DeferredCall, Outcome
 from actorflow.engine.transport.base import Channel
 from actorflow.errors import InternalError, InvalidArgumentError, UnavailableError
 from actorflow.graph.node import TensorId
@@ -82,15 +83,31 @@ async def call_step(
             tokens.finish(step)
 
 
+_Run: TypeAlias = Callable[[list[Any], Trace | None], StepResult[list[Any]]]
+"""Runs a step for its feeds."""
+
+
+_Request = TypeVar("_Request", RunPlan, RunPart)
+
+
+def begin_step(link: Link, request: _Request, begin: Callable[[_Request], StepResult[Any]]) -> StepResult[Any]:
+    """Begins a step by `begin`. If that fails, drops the feeds, which may be here before the request."""
+    try:
+        return begin(request)
+    except BaseException:
+        link.tokens.finish(request.step)
+        raise
+
+
 def serve_step(
     link: Link,
     request: RunPlan | RunPart,
     feeds: Sequence[TensorId],
     forms: Sequence[Form],
-    run: Callable[[list[Any], Trace | None], Outcome],
-) -> Outcome:
+    run: _Run,
+) -> StepResult[list[Any]]:
     """Serves such a request: takes the feeds, whose forms are known, and sends what `run` gives for them. The result is the
-    reply, or who gives it where feeds are still to come, or the step takes its time."""
+    reply, which is awaited where feeds are still to come, or the step takes its time."""
     values, reply_by = request.values, _ReplyBy(link.tokens, link.enclosed)
     if len(values) > len(feeds):
         raise InvalidArgumentError(f"The step has {len(feeds)} feeds, but {len(values)} came with the request.")
@@ -99,40 +116,29 @@ def serve_step(
         run = _noting_feeds(run, trace)
     inputs = [decode_inline(form) for form in values if form is not None]
     if len(inputs) < len(feeds):
-        return DeferredCall(lambda: _serve_with_tokens(reply_by, request, feeds, forms, run, trace))
+        return StepResult.later(lambda: _serve_with_tokens(reply_by, request, feeds, forms, run, trace))
     check_feeds(inputs, forms, feeds)
-    outcome = run(inputs, trace)
-    if isinstance(outcome, DeferredCall):
-        return DeferredCall(lambda: _answer_later(reply_by, request.step, outcome, trace))
-    return _answer(reply_by, request.step, outcome, trace)
+    return run(inputs, trace).then(partial(_answer, reply_by, request.step, trace))
 
 
-def in_span(
-    link: Link, step: int, name: str, task: str, run: Callable[[list[Any], Trace | None], Outcome]
-) -> Callable[[list[Any], Trace | None], Outcome]:
+def in_span(link: Link, step: int, name: str, task: str, run: _Run) -> _Run:
     """`run` in a span of its own, if the task that asks has told its context."""
     context = link.spans.pop(step, "") if link.spans else ""
     if not context or step_spans.installed is None:
         return run
     about = {"task": task, "step": step}
 
-    def noted(values: list[Any], trace: Trace | None) -> Outcome:
-        return DeferredCall(lambda: step_spans.within(name, context, about, _awaited(run, values, trace)))
+    async def awaited(values: list[Any], trace: Trace | None) -> list[Any]:
+        return await run(values, trace)
+
+    def noted(values: list[Any], trace: Trace | None) -> StepResult[list[Any]]:
+        return StepResult.later(lambda: step_spans.within(name, context, about, awaited(values, trace)))
 
     return noted
 
 
-async def _awaited(
-    run: Callable[[list[Any], Trace | None], Outcome], values: list[Any], trace: Trace | None
-) -> list[Any]:
-    outcome = run(values, trace)
-    return outcome if isinstance(outcome, list) else await outcome
-
-
-def _noting_feeds(
-    run: Callable[[list[Any], Trace | None], Outcome], trace: _Served
-) -> Callable[[list[Any], Trace | None], Outcome]:
-    def noted(values: list[Any], step_trace: Trace | None) -> Outcome:
+def _noting_feeds(run: _Run, trace: _Served) -> _Run:
+    def noted(values: list[Any], step_trace: Trace | None) -> StepResult[list[Any]]:
         trace.span("feeds", "rpc", trace.begun, perf_counter_ns())
         return run(values, step_trace)
 
@@ -141,9 +147,9 @@ def _noting_feeds(
 
 def serve_partial_step(
     tokens: Channel, request: RunPlan | RunPart, run: Callable[[StepCaller], Awaitable[None]]
-) -> DeferredCall:
+) -> StepResult[None]:
     """Serves such a request of a partial run, which takes its feeds and gives its fetches in turn."""
-    return DeferredCall(lambda: _serve_parts(tokens, request, run))
+    return StepResult.later(lambda: _serve_parts(tokens, request, run))
 
 
 async def _serve_parts(
@@ -160,24 +166,19 @@ async def _serve_with_tokens(
     request: RunPlan | RunPart,
     feeds: Sequence[TensorId],
     forms: Sequence[Form],
-    run: Callable[[list[Any], Trace | None], Outcome],
+    run: _Run,
     trace: _Served | None,
 ) -> list[Any]:
     tokens, step = reply_by.tokens, request.step
     try:
         inputs = [await _value(tokens, FEED + index, step, request.values, index) for index in range(len(feeds))]
         check_feeds(inputs, forms, feeds)
-        outcome = run(inputs, trace)
-        return _answer(reply_by, step, outcome if isinstance(outcome, list) else await outcome, trace)
+        return _answer(reply_by, step, trace, await run(inputs, trace))
     finally:
         tokens.finish(step)
 
 
-async def _answer_later(reply_by: _ReplyBy, step: int, outcome: DeferredCall, trace: _Served | None) -> list[Any]:
-    return _answer(reply_by, step, await outcome, trace)
-
-
-def _answer(reply_by: _ReplyBy, step: int, results: list[Any], trace: _Served | None) -> list[Any]:
+def _answer(reply_by: _ReplyBy, step: int, trace: _Served | None, results: list[Any]) -> list[Any]:
     """The reply; what is not in it is on its way."""
     tokens, enclosed = reply_by
     forms = encode_inline(results, enclosed)

@@ -10,6 +10,7 @@ import anyio
 import numpy as np
 import pytest
 
+from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.errors import (
     DeadlineExceededError,
     InvalidArgumentError,
@@ -33,7 +34,10 @@ class Steps:
         self.gate.set()
         self.batcher = Batcher(self.run, Batching(**options))
 
-    async def run(self, key: Any, arrays: list[Any], timeout: float | None) -> list[Any]:
+    def run(self, key: Any, arrays: list[Any], timeout: float | None) -> StepResult[list[Any]]:
+        return StepResult.later(lambda: self.doubled(arrays))
+
+    async def doubled(self, arrays: list[Any]) -> list[Any]:
         self.ran.append(arrays[0].ravel().tolist())
         try:
             await self.gate.wait()
@@ -145,7 +149,7 @@ async def test_a_bad_request_fails_alone(steps: Steps) -> None:
 async def test_a_batch_that_lacks_time_memory_or_a_machine_is_not_run_again(error: Exception, told: Any) -> None:
     runs = 0
 
-    async def run(key: Any, arrays: list[Any], timeout: float | None) -> list[Any]:
+    def run(key: Any, arrays: list[Any], timeout: float | None) -> StepResult[list[Any]]:
         nonlocal runs
         runs += 1
         raise error
@@ -164,8 +168,8 @@ async def test_a_batch_that_lacks_time_memory_or_a_machine_is_not_run_again(erro
 
 
 async def test_a_step_that_can_not_be_padded_is_told() -> None:
-    async def run(key: Any, arrays: list[Any], timeout: float | None) -> list[Any]:
-        return [arrays[0].sum()]
+    def run(key: Any, arrays: list[Any], timeout: float | None) -> StepResult[list[Any]]:
+        return StepResult([arrays[0].sum()])
 
     batcher = Batcher(run, Batching(max_size=4, sizes=(4,)))
     with pytest.raises(InvalidArgumentError, match="no row for each row"):
@@ -260,7 +264,7 @@ async def test_scopes_are_made_within_tasks(steps: Steps, monkeypatch: pytest.Mo
 
 
 async def test_requests_leave_nothing_to_the_garbage_collector() -> None:
-    batcher = Batcher(lambda key, arrays, timeout: [arrays[0] * 2], Batching())
+    batcher = Batcher(lambda key, arrays, timeout: StepResult([arrays[0] * 2]), Batching())
     array = np.ones((1, 4))
     await batcher.submit(KEY, [array], 1, None)
     gc.collect()

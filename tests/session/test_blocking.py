@@ -24,6 +24,7 @@ from probes import probe as probe
 import actorflow as af
 from actorflow import errors
 from actorflow.engine.runtime.event_loops.driver import LoopDriver
+from actorflow.engine.runtime.event_loops.step_result import StepResult
 
 
 def in_threads(work: Callable[[int], Any], count: int) -> list[Any]:
@@ -504,9 +505,9 @@ def test_a_call_that_another_thread_came_before_begins_within_the_loop() -> None
     driver = Late()
     seen: list[asyncio.AbstractEventLoop] = []
 
-    def first() -> list[Any]:
+    def first() -> StepResult[list[int]]:
         seen.append(asyncio.get_running_loop())
-        return [1]
+        return StepResult([1])
 
     assert driver.begin(first) == [1]
     assert seen == [driver._loop]

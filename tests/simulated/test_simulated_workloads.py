@@ -30,7 +30,7 @@ from simulation.seeds import LEAST_FAULTS, WORKLOADS, Outcome, run_seed, run_see
 
 from actorflow.cluster.master.steps import MasterSteps
 from actorflow.cluster.worker.worker import Worker
-from actorflow.engine.session.step_runner import DeferredCall
+from actorflow.engine.runtime.event_loops.step_result import StepResult
 
 SEEDS = int(os.environ.get("ACTORFLOW_SIMULATED_SEEDS", "140"))
 FIRST = int(os.environ.get("ACTORFLOW_TEST_SEED", "0"), 0)
@@ -122,24 +122,20 @@ def test_parts_that_are_never_forgotten_fail_the_run_with_its_seed_and_command(m
     assert f"make simulate SEEDS=1 FIRST={found.seed} SHOW=1" in found.failure and f"Seed {found.seed}" in found.failure
 
 
-async def _ended(outcome: list[Any] | DeferredCall) -> Any:
-    return await outcome if isinstance(outcome, DeferredCall) else outcome
-
-
 @pytest.mark.real_memory
 def test_a_step_that_is_run_twice_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     run = MasterSteps.run
 
-    def twice(self: MasterSteps, *arguments: Any) -> DeferredCall:
+    def twice(self: MasterSteps, *arguments: Any) -> StepResult[Any]:
         async def both() -> Any:
-            found = await _ended(run(self, *arguments))
+            found = await run(self, *arguments)
             plan, _, *others = arguments
             shares = plan.partitioned.shares
             if any(node.op.startswith("AssignAdd") for share in shares for node in share.nodes()):  # no save, for one
-                found = await _ended(run(self, plan, next(self._owner._registrar._numbers), *others))
+                found = await run(self, plan, next(self._owner._registrar._numbers), *others)
             return found
 
-        return DeferredCall(both)
+        return StepResult.later(both)
 
     monkeypatch.setattr(MasterSteps, "run", twice)
     found = _first_failure(range(1, 2))

@@ -45,12 +45,12 @@ from actorflow.engine.placement.search.problem import SearchProblem
 from actorflow.engine.placement.simulation.link_costs import links_to_rows
 from actorflow.engine.runtime.diagnostics.trace import Trace
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.engine.runtime.visible_actors import TaskState
 from actorflow.engine.session.engine import Run
 from actorflow.engine.session.partial.run import PartialStep
 from actorflow.engine.session.planning.planner import SearchReport
 from actorflow.engine.session.statistics import EdgeReport, SessionStatistics, StepCounts
-from actorflow.engine.session.step_runner import DeferredCall, Outcome
 from actorflow.engine.session.waiting.admission import Admission
 from actorflow.engine.session.waiting.deadline import deadline, noted
 from actorflow.engine.session.waiting.deadlock import DeadlockDetector, WaitingStep
@@ -140,8 +140,8 @@ class RemoteEngine(StepCounts):
         """Sends the nodes that the master does not have yet."""
         await self.remote.extend()
 
-    def begin(self, plan: RemotePlan, feeds: Mapping[TensorId, Any]) -> Outcome:
-        return DeferredCall(lambda: self.run(plan, feeds))
+    def begin(self, plan: RemotePlan, feeds: Mapping[TensorId, Any]) -> StepResult[list[Any]]:
+        return StepResult.later(lambda: self.run(plan, feeds))
 
     async def _step(
         self,

@@ -15,7 +15,7 @@ import msgpack
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.master.registration import MasterPlan, Tasks
 from actorflow.cluster.master.session import MasterSession
-from actorflow.cluster.remote_step import in_span, serve_partial_step, serve_step
+from actorflow.cluster.remote_step import begin_step, in_span, serve_partial_step, serve_step
 from actorflow.cluster.wire.connect_all import Explanation, connect_all
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import (
@@ -44,7 +44,7 @@ from actorflow.engine.placement.search.codec import encode_problem
 from actorflow.engine.placement.simulation.link_costs import links_from_rows
 from actorflow.engine.runtime.diagnostics.trace import Trace
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
-from actorflow.engine.session.step_runner import Outcome
+from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.engine.transport.base import Identity
 from actorflow.errors import (
     AbortedError,
@@ -123,23 +123,22 @@ class MasterService:
                 raise NotFoundError(f"The session has no plan {request.plan}.")
             return session, session.plans[request.plan]
 
-        def run_plan(request: RunPlan) -> Any:
-            try:
-                session, plan = find_plan(request)
-                step = next(self._numbers)
-                if plan.partial:
-                    return serve_partial_step(
-                        link.tokens, request, lambda caller: session.steps.run_partial(plan, step, caller, request.step)
-                    )
+        def begin_plan(request: RunPlan) -> StepResult[Any]:
+            session, plan = find_plan(request)
+            step = next(self._numbers)
+            if plan.partial:
+                return serve_partial_step(
+                    link.tokens, request, lambda caller: session.steps.run_partial(plan, step, caller, request.step)
+                )
 
-                def run(values: list[Any], trace: Trace | None) -> Outcome:
-                    return session.steps.run(plan, step, values, request.timeout, trace, request.step)
+            def run(values: list[Any], trace: Trace | None) -> StepResult[list[Any]]:
+                return session.steps.run(plan, step, values, request.timeout, trace, request.step)
 
-                spanned = in_span(link, request.step, "actorflow.step", self._me.task, run)
-                return serve_step(link, request, plan.partitioned.feeds, plan.forms, spanned)
-            except BaseException:
-                link.tokens.finish(request.step)  # feeds may be here before the request
-                raise
+            spanned = in_span(link, request.step, "actorflow.step", self._me.task, run)
+            return serve_step(link, request, plan.partitioned.feeds, plan.forms, spanned)
+
+        def run_plan(request: RunPlan) -> StepResult[Any]:
+            return begin_step(link, request, begin_plan)
 
         async def close_session(request: CloseSession) -> None:
             session = self._session(request.session, link)

@@ -23,8 +23,8 @@ from actorflow.cluster.wire.signatures import encode_inline
 from actorflow.cluster.worker.worker import Owner, Worker
 from actorflow.engine.runtime.diagnostics import step_spans
 from actorflow.engine.runtime.diagnostics.trace import Trace
+from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.engine.session.partial.execution import StepCaller
-from actorflow.engine.session.step_runner import DeferredCall, Outcome
 from actorflow.engine.session.waiting.deadline import noted, noted_by, noting
 from actorflow.engine.session.waiting.deadlock import WaitingStep, joined
 from actorflow.errors import DeadlineExceededError, OpError
@@ -62,7 +62,7 @@ class MasterSteps:
         timeout: float | None,
         trace: Trace | None,
         asked: int = 0,
-    ) -> Outcome:
+    ) -> StepResult[list[Any]]:
         """Runs a step, which the client has asked for by the number `asked`. The first error of a task is the step's: it is
         stopped on the others.
 
@@ -71,24 +71,16 @@ class MasterSteps:
             OpError: the error of a node.
         """
         if len(plan.members) != 1 or plan.members[0].link is not None:
-            return DeferredCall(lambda: self._run_members(plan, step, feeds, timeout, trace, asked))
+            return StepResult.later(lambda: self._run_members(plan, step, feeds, timeout, trace, asked))
         (member,) = plan.members
-        try:
-            outcome = self._worker.run(member.part, step, member.take(feeds), timeout, trace, self._owner)
-        except BaseException:
-            self._worker.finish(step)
-            raise
-        if isinstance(outcome, DeferredCall):
-            return DeferredCall(lambda: self._run_here(plan, step, outcome, asked))
-        self._worker.finish(step)
-        return plan.fetches([outcome])
 
-    async def _run_here(self, plan: MasterPlan, step: int, outcome: DeferredCall, caller_step: int) -> list[Any]:
-        try:
-            with self._under_way(step, caller_step, plan):
-                return plan.fetches([await outcome])
-        finally:
-            self._worker.finish(step)
+        def begin() -> StepResult[list[Any]]:
+            result = self._worker.run(member.part, step, member.take(feeds), timeout, trace, self._owner)
+            return result.then(
+                lambda values: plan.fetches([values]), within=partial(self._under_way, step, asked, plan)
+            )
+
+        return StepResult.ended(begin, partial(self._worker.finish, step))
 
     async def _run_members(
         self,
@@ -228,8 +220,7 @@ class MasterSteps:
         """The share of the task that the master is on."""
 
         async def run() -> list[Any]:
-            outcome = self._worker.run(member.part, step, feeds, timeout, trace, self._owner)
-            return outcome if isinstance(outcome, list) else await outcome
+            return await self._worker.run(member.part, step, feeds, timeout, trace, self._owner)
 
         if step_spans.installed is None:
             return await run()

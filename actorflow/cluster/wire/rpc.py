@@ -21,7 +21,7 @@ from actorflow.cluster.wire.decoding import decode
 from actorflow.cluster.wire.failures import decode_error, encode_error
 from actorflow.cluster.wire.messages import Ping, Request
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
-from actorflow.engine.session.step_runner import DeferredCall
+from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.engine.session.waiting.deadline import note, noted
 from actorflow.engine.transport.base import Channel
 from actorflow.errors import (
@@ -47,7 +47,7 @@ _TAKEN_BACK = "The request was taken back."
 _REPLY_TO_CANCEL = encode_error(CancelledError(_TAKEN_BACK))
 
 Handler = Callable[[Any], Any]
-"""Answers a request: with the result, or with a coroutine (or `DeferredCall`) that gives it and gets a task of its own."""
+"""Answers a request: with the result or a `StepResult`, or with a coroutine that gives the result and gets a task of its own."""
 
 
 class WaitingForReply(Protocol):
@@ -236,7 +236,9 @@ class Rpc:
         except Exception as error:
             self._reply([_ERROR, number, encode_error(error)], channel)
             return
-        if not isinstance(answer, CoroutineType | DeferredCall):
+        if isinstance(answer, StepResult) and answer.done:
+            answer = answer.value
+        if not isinstance(answer, CoroutineType | StepResult):
             self._reply([_RESULT, number, answer], channel)
             return
         task = self._root.start(self._serve(number, answer, channel))

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgpack
 
-from actorflow.cluster.remote_step import in_span, serve_partial_step, serve_step
+from actorflow.cluster.remote_step import begin_step, in_span, serve_partial_step, serve_step
 from actorflow.cluster.wire.failures import decode_error
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import (
@@ -28,7 +28,7 @@ from actorflow.cluster.worker.task_partition import check_partition, decode_part
 from actorflow.cluster.worker.worker import Worker
 from actorflow.engine.placement.measuring import encode_observed
 from actorflow.engine.runtime.diagnostics.trace import Trace
-from actorflow.engine.session.step_runner import DeferredCall, Outcome
+from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.errors import AlreadyExistsError
 
 
@@ -47,7 +47,7 @@ class WorkerService:
             check_partition(part, [device.name for device in self._worker.devices])
             await self._worker.register(part, link)
 
-        def begin_part(request: RunPart) -> Outcome:
+        def begin_part(request: RunPart) -> StepResult[Any]:
             self._worker.check_open()
             link.check_epoch(request.epoch)
             number, step = request.part, request.step
@@ -57,25 +57,16 @@ class WorkerService:
                     link.tokens, request, lambda caller: self._worker.run_partial(number, step, caller, link)
                 )
 
-            def run(feeds: list[Any], trace: Trace | None) -> Outcome:
+            def run(feeds: list[Any], trace: Trace | None) -> StepResult[list[Any]]:
                 return self._worker.run(number, step, feeds, request.timeout, trace, link)
 
             spanned = in_span(link, step, "actorflow.run_part", self._worker.links.me.task, run)
             return serve_step(link, request, partition.part.feeds, partition.forms, spanned)
 
-        def run_part(request: RunPart) -> Any:
+        def run_part(request: RunPart) -> StepResult[Any]:
             if self._worker.is_under_way(request.step):
                 raise AlreadyExistsError(f"Step {request.step} is under way here.")
-            try:
-                reply = begin_part(request)
-            except BaseException:
-                link.tokens.finish(request.step)
-                self._end(request.step)
-                raise
-            if isinstance(reply, list):
-                self._end(request.step)
-                return reply
-            return DeferredCall(lambda: self._end_later(request.step, reply))
+            return StepResult.ended(lambda: begin_step(link, request, begin_part), lambda: self._end(request.step))
 
         async def abort_step(request: AbortStep) -> list[str]:
             return self._worker.abort(request.step, decode_error(request.error, link.task), link)
@@ -125,12 +116,6 @@ class WorkerService:
             "record": record,
             "recent": recent,
         }
-
-    async def _end_later(self, step: int, reply: DeferredCall) -> Any:
-        try:
-            return await reply
-        finally:
-            self._end(step)
 
     def _end(self, step: int) -> None:
         """The request of a step is answered."""

@@ -19,11 +19,12 @@ from actorflow.engine.runtime.diagnostics.node_measurements import node_measurem
 from actorflow.engine.runtime.diagnostics.post_mortem import PostMortem
 from actorflow.engine.runtime.diagnostics.recorder import Recorder, Recording, rows
 from actorflow.engine.runtime.diagnostics.trace import Trace
+from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.engine.runtime.state.resources import ResourceManager
 from actorflow.engine.session.partial.execution import PartialExecution, StepCaller
 from actorflow.engine.session.planning.builder import PlanBuilder
 from actorflow.engine.session.planning.planner import LARGE_GRAPH, on_thread
-from actorflow.engine.session.step_runner import DeferredCall, Outcome, StepRunner
+from actorflow.engine.session.step_runner import StepRunner
 from actorflow.engine.session.waiting.admission import Admission
 from actorflow.engine.session.waiting.deadlock import DeadlockDetector, WaitingStep
 from actorflow.errors import AbortedError, AlreadyExistsError, DeadlineExceededError, NotFoundError, UnavailableError
@@ -170,7 +171,7 @@ class Worker:
         timeout: float | None,
         trace: Trace | None,
         owner: object,
-    ) -> Outcome:
+    ) -> StepResult[list[Any]]:
         """Runs a part; what the step has at its rendezvous stays until `finish`.
 
         Raises:
@@ -180,7 +181,7 @@ class Worker:
         partition = self.find(number, owner)
         routes = partition.standing_routes()
         if routes is None:
-            return DeferredCall(lambda: self._run_when_linked(partition, step, feeds, timeout, trace, owner))
+            return StepResult.later(lambda: self._run_when_linked(partition, step, feeds, timeout, trace, owner))
         values = dict(zip(partition.part.feeds, feeds, strict=True))
         rendezvous = self._meet(routes, step, owner)
         return self.steps.run_now(partition.compiled, values, timeout, trace, rendezvous=rendezvous, number=step)

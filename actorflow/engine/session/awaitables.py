@@ -16,16 +16,32 @@ from types import CodeType, MappingProxyType
 from typing import Any
 
 from actorflow.base.unpicklable import unpicklable
+from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.engine.session.engine import Engine
 from actorflow.engine.session.planning.builder import CompiledPlans
 from actorflow.engine.session.planning.predicates import Given, given
-from actorflow.engine.session.step_runner import DeferredCall, Outcome
 from actorflow.engine.session.waiting.deadline import report_failure
 from actorflow.errors import with_topic
 from actorflow.graph.node import TensorId
 from actorflow.graph.structure.composites import spread_values
 from actorflow.graph.structure.feeds import Feed
 from actorflow.pending_calls import PendingCall
+
+
+class _Reported:
+    """A block whose failure is reported."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        """Nothing is to be done before."""
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if error is not None:
+            report_failure(error)
+
+
+_REPORTED = _Reported()
 
 
 class Callable_:
@@ -60,35 +76,17 @@ class Callable_:
 
     async def _run(self, *values: Any) -> Any:
         """See `__call__`."""
-        try:
+        with _REPORTED:
             fed = self._fed(values)
             return self._build(await self._engine.run(self._plan(fed), fed))
-        except BaseException as error:
-            report_failure(error)
-            raise
 
     _run.__qualname__ = "callable"  # for those who show tasks
 
-    def begin(self, *values: Any) -> Outcome:
-        """The same in a callback of the session's event loop, for a list of fetches: the result of a step that ends at once, else
-        what waits for it."""
-        try:
+    def begin(self, *values: Any) -> StepResult[Any]:
+        """The same in a callback of the session's event loop: the result, which is here if the step ends at once."""
+        with _REPORTED:
             fed = self._fed(values)
-            outcome = self._engine.begin(self._plan(fed), fed)
-            if isinstance(outcome, list):
-                built: list[Any] = self._build(outcome)
-                return built
-        except BaseException as error:
-            report_failure(error)
-            raise
-        return DeferredCall(lambda: self._ended(outcome))
-
-    async def _ended(self, step: DeferredCall) -> Any:
-        try:
-            return self._build(await step)
-        except BaseException as error:
-            report_failure(error)
-            raise
+            return self._engine.begin(self._plan(fed), fed).then(self._build, within=_Reported)
 
     def _plan(self, fed: Mapping[TensorId, Any]) -> CompiledPlans:
         """The plan for the values that predicates have now."""

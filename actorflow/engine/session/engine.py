@@ -11,11 +11,11 @@ from actorflow.engine.passes.compile import Signature
 from actorflow.engine.placement.measuring import NodeMeasurement
 from actorflow.engine.placement.search.problem import SearchProblem
 from actorflow.engine.runtime.diagnostics.trace import Trace
+from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.engine.runtime.visible_actors import TaskState
 from actorflow.engine.session.partial.run import PartialStep
 from actorflow.engine.session.planning.planner import SearchReport
 from actorflow.engine.session.statistics import EdgeReport, SessionStatistics
-from actorflow.engine.session.step_runner import Outcome
 from actorflow.graph.node import TensorId
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ class Engine(Protocol):
     run: Run
     """Runs a step of a plan, and gives the values of its fetches. While a placement is on trial, that runs steps in its place."""
 
-    def begin(self, plan: Any, feeds: Mapping[TensorId, Any]) -> Outcome:
-        """`run` without a task, in a callback of the event loop: the values of a step that ends at once, else what waits."""
+    def begin(self, plan: Any, feeds: Mapping[TensorId, Any]) -> StepResult[list[Any]]:
+        """`run` without a task, in a callback of the event loop: the values, which are here if the step ends at once."""
 
     async def start_partial(self, plan: Any, signature: Signature) -> PartialStep:
         """Starts a step that is fed and fetched in parts; the plan is that of the signature, which is partial."""

@@ -18,6 +18,7 @@ from actorflow.engine.runtime.diagnostics.post_mortem import PostMortem
 from actorflow.engine.runtime.diagnostics.recorder import FOLDER, Recorder, Recording, rows, take
 from actorflow.engine.runtime.diagnostics.trace import Trace
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.engine.runtime.state.resources import ResourceManager
 from actorflow.engine.session.devices import open_devices, shared_resources
 from actorflow.engine.session.engine import Run
@@ -26,7 +27,7 @@ from actorflow.engine.session.planning.builder import CompiledPlans, PlanBuilder
 from actorflow.engine.session.planning.planner import Divided, Planner, SearchReport
 from actorflow.engine.session.settings import SessionLimits
 from actorflow.engine.session.statistics import EdgeReport, SessionStatistics
-from actorflow.engine.session.step_runner import DeferredCall, Outcome, StepRunner
+from actorflow.engine.session.step_runner import StepRunner
 from actorflow.engine.session.waiting.admission import Admission
 from actorflow.engine.session.waiting.deadlock import DeadlockDetector, WaitingStep, warn
 from actorflow.engine.session.waiting.diagnosis import ResourceUsers
@@ -109,9 +110,9 @@ class LocalEngine:
             self.builder.warm(self.planner.graph.nodes, divided.options)
         return self.builder.compile(divided.parts, divided.places, divided.options, divided.signature.deferred_feeds)
 
-    def begin(self, plan: CompiledPlans, feeds: Mapping[TensorId, Any]) -> Outcome:
+    def begin(self, plan: CompiledPlans, feeds: Mapping[TensorId, Any]) -> StepResult[list[Any]]:
         if self.run != self.steps.run:  # a placement is on trial
-            return DeferredCall(lambda: self.run(plan, feeds))
+            return StepResult.later(lambda: self.run(plan, feeds))
         return self.steps.run_now(plan, feeds)
 
     async def start_partial(self, plan: CompiledPlans, signature: Signature) -> PartialStep:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Container, Coroutine, Generator, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any
 
 import anyio
 
@@ -18,6 +18,7 @@ from actorflow.engine.runtime.diagnostics.trace import Trace
 from actorflow.engine.runtime.diagnostics.waits import StepReport
 from actorflow.engine.runtime.dispatcher import Dispatcher
 from actorflow.engine.runtime.event_loops.running import running_loop
+from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.engine.runtime.kernel_context import kernel_context
 from actorflow.engine.runtime.step import Step, StepAccounting
 from actorflow.engine.runtime.visible_actors import TaskState
@@ -44,22 +45,6 @@ _FRESH_TIMES = 20  # so that looking takes a small part of the time, however man
 _MOST_LOOKED = 256
 GRACE = 1.0
 """Seconds that a stopped step waits for kernels that can't be stopped."""
-
-
-class DeferredCall:
-    """A call of a coroutine function that is made when it is awaited: who never comes to that leaves nothing behind."""
-
-    __slots__ = ("_call",)
-
-    def __init__(self, call: Callable[[], Coroutine[Any, Any, Any]]) -> None:
-        self._call = call
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        return self._call().__await__()
-
-
-Outcome: TypeAlias = "list[Any] | DeferredCall"
-"""The fetches of a step that has ended already, or what waits for its end and gives them."""
 
 
 class StepRunner(StepCounts):
@@ -155,22 +140,22 @@ class StepRunner(StepCounts):
         *,
         rendezvous: Rendezvous | None = None,
         number: int | None = None,
-    ) -> Outcome:
-        """`run` without a task, for callbacks of the event loop: the values of a step that ends at once, else what waits."""
+    ) -> StepResult[list[Any]]:
+        """`run` without a task, for callbacks of the event loop: the values, which are here if the step ends at once."""
         dispatcher = self.dispatcher
         assert dispatcher is not None and self._loop is not None
         begun = self._loop.time()
         if not dispatcher.may_start() or not self.admission.enter_nowait():
-            return DeferredCall(
+            return StepResult.later(
                 lambda: self.run(compiled, feeds, timeout, trace, begun, rendezvous=rendezvous, number=number)
             )
         compiled = compiled.next()
         step = self._begin(compiled, feeds, trace, rendezvous, number, begun)
         if not step.finished:
-            return DeferredCall(lambda: self._end(step, compiled, feeds, timeout, begun, False))
+            return StepResult.later(lambda: self._end(step, compiled, feeds, timeout, begun, False))
         self.left(step)
         self.admission.leave()
-        return self._values(step, compiled, feeds, begun)
+        return StepResult(self._values(step, compiled, feeds, begun))
 
     def _begin(
         self,

@@ -21,6 +21,7 @@ from typing import Any
 import anyio
 
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.errors import (
     DeadlineExceededError,
     Overloaded,
@@ -35,8 +36,8 @@ _OF_NO_REQUEST = (UnavailableError, DeadlineExceededError, ResourceExhaustedErro
 _CLOCK = 1e-3
 """Seconds by which the loop's timers may come too early."""
 
-Run = Callable[[tuple[Any, ...], list[Any], float | None], "list[Any] | Awaitable[list[Any]]"]
-"""Runs one step, for a key, with arrays, within seconds: its outputs if it ends at once, else what waits for them."""
+Run = Callable[[tuple[Any, ...], list[Any], float | None], StepResult[list[Any]]]
+"""Runs a step, for a key, with arrays, within seconds. The result is its outputs."""
 
 Done = Callable[["Sequence[Any] | None", "Exception | None"], None]
 """Is called with the outputs of a request, or with its error."""
@@ -297,13 +298,13 @@ class Batcher:
         limits = [request.deadline for request in step.requests]
         left = None if None in limits else max(limits) - self.now()  # type: ignore[type-var,operator]
         try:
-            outcome = self._run(batch.requests[0].key, batch.arrays(), left)
-            if type(outcome) is list:
-                self._deliver(step, batch, outcome)
+            result = self._run(batch.requests[0].key, batch.arrays(), left)
+            if result.done:
+                self._deliver(step, batch, result.value)
                 return None
         except Exception as error:
             return self._failed(step, error)
-        return self._waited(step, batch, outcome)  # type: ignore[arg-type]
+        return self._waited(step, batch, result)
 
     def _deliver(self, step: _Step, batch: Batch, outputs: Sequence[Any]) -> None:
         """Gives each request its part of the outputs."""
@@ -312,9 +313,9 @@ class Batcher:
         for request, rows in zip(step.requests, divided):
             request.settle(rows, None)
 
-    async def _waited(self, step: _Step, batch: Batch, outcome: Awaitable[list[Any]]) -> None:
+    async def _waited(self, step: _Step, batch: Batch, result: StepResult[list[Any]]) -> None:
         try:
-            self._deliver(step, batch, await outcome)
+            self._deliver(step, batch, await result)
         except Exception as error:
             if (again := self._failed(step, error)) is not None:
                 await again

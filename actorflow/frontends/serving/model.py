@@ -14,6 +14,7 @@ import numpy as np
 from actorflow.base import dtypes
 from actorflow.base.process import machine
 from actorflow.base.reports.logs import get_logger
+from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.engine.session.session import Session
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, UnavailableError
 from actorflow.frontends.serving.batcher import Batcher, Done, Pending
@@ -292,14 +293,14 @@ class Model:
             raise UnavailableError("The model was closed.")
         return self._batcher
 
-    def _step(self, key: tuple[Any, ...], arrays: list[Any], timeout: float | None) -> list[Any] | Awaitable[list[Any]]:
-        """The outputs of a step that ends at once, else what waits for them."""
+    def _step(self, key: tuple[Any, ...], arrays: list[Any], timeout: float | None) -> StepResult[list[Any]]:
+        """The outputs of a step."""
         call = self._calls.get(key[:2])
         if call is None:
-            return self._first_step(key[:2], arrays, timeout)
+            return StepResult.later(lambda: self._first_step(key[:2], arrays, timeout))
         self._calls.move_to_end(key[:2])
-        outcome = call.begin(*arrays)
-        return outcome if timeout is None or type(outcome) is list else _within(timeout, outcome)
+        result = call.begin(*arrays)
+        return result if timeout is None or result.done else StepResult.later(lambda: _within(timeout, result))
 
     async def _first_step(self, name: tuple[Any, ...], arrays: list[Any], timeout: float | None) -> list[Any]:
         """The same before there is a plan."""
@@ -325,9 +326,7 @@ class Model:
         for rows in self._batching.sizes or (1, self._batching.max_size):
             arrays = [_zeros(port.dtype, port.shape or (), rows) for port in signature.inputs.values()]
             try:
-                outcome = self._step((signature.name, tuple(signature.outputs)), arrays, None)
-                if type(outcome) is not list:
-                    await outcome  # type: ignore[misc]
+                await self._step((signature.name, tuple(signature.outputs)), arrays, None)
             except FailedPreconditionError:
                 raise
             except Exception as error:  # such as text that is no example

@@ -7,4 +7,5 @@ driver.py             an event loop that its callers drive: how code without `aw
                       thread
 polling.py            an event loop that looks again for a moment before it sleeps, where answers lately came within that moment
 running.py            `running_loop`: the event loop of asyncio that runs here, or an error that says what to do without a loop
+step_result.py        `StepResult`: the result of a step that a callback began, which is here already or is awaited
 """

@@ -8,12 +8,13 @@ import threading
 
 # `signal` itself, which makes enumerations of its numbers and handlers, takes ten times as long
 from _signal import SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from contextvars import copy_context
 from typing import Any, Generic, TypeVar
 
 from actorflow.base.process import forks
 from actorflow.engine.runtime.event_loops.polling import new_event_loop
+from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.errors import FailedPreconditionError
 
 T = TypeVar("T")
@@ -126,9 +127,9 @@ class LoopDriver:
             self._wait(call, running)
         return self._result(call, interrupts)
 
-    def begin(self, first: Callable[[], list[Any] | Awaitable[list[Any]]]) -> list[Any]:
-        """The list that `first()` gives, called at once, as the loop calls its callbacks: that costs no turn of the loop. It is
-        `call` if another thread drives the loop, or an awaitable comes of it.
+    def begin(self, first: Callable[[], StepResult[T]]) -> T:
+        """The value that `first()` gives, called at once, as the loop calls its callbacks: that costs no turn of the loop. It is
+        `call` if another thread drives the loop, or the value is not here at once.
 
         Raises:
             FailedPreconditionError: see `call`.
@@ -136,17 +137,17 @@ class LoopDriver:
         running = self._running_loop()
         call = _Call(lambda: _begun(first))
         with _Interrupts(self._loop, call) as interrupts:
-            outcome = self._at_once(call, first, running)
-            if not isinstance(outcome, list):
-                if outcome is not None:
-                    call.start = lambda: _outcome(outcome)
+            result = self._at_once(call, first, running)
+            if result is None or not result.done:
+                if result is not None:
+                    call.start = lambda: _awaited(result)
                 self._wait(call, running)
         if call.task is not None:
             return self._result(call, interrupts)
         if interrupts.seen:
             raise KeyboardInterrupt
-        assert isinstance(outcome, list)
-        return outcome
+        assert result is not None
+        return result.value
 
     def _running_loop(self) -> asyncio.AbstractEventLoop | None:
         """The event loop in which the caller is, which is not the driver's loop."""
@@ -161,7 +162,9 @@ class LoopDriver:
             )
         return running
 
-    def _at_once(self, call: _Call[Any], first: Callable[[], Any], running: asyncio.AbstractEventLoop | None) -> Any:
+    def _at_once(
+        self, call: _Call[T], first: Callable[[], StepResult[T]], running: asyncio.AbstractEventLoop | None
+    ) -> StepResult[T] | None:
         """The result of `first()`; None where another thread drives the loop, or it is closed."""
         with self._lock:
             if self._driver is not None or self._closed:
@@ -304,9 +307,9 @@ class LoopDriver:
         self._loop.close()
 
 
-async def _begun(first: Callable[[], list[Any] | Awaitable[list[Any]]]) -> list[Any]:
-    return await _outcome(first())  # within the loop, as `first` needs it
+async def _begun(first: Callable[[], StepResult[T]]) -> T:
+    return await first()  # within the loop, as `first` needs it
 
 
-async def _outcome(outcome: list[Any] | Awaitable[list[Any]]) -> list[Any]:
-    return outcome if isinstance(outcome, list) else await outcome
+async def _awaited(result: StepResult[T]) -> T:
+    return await result

@@ -144,7 +144,7 @@ class Caller:
                 begun = self._call.begin(*element, *self._fed)
             else:
                 begun = self._call.begin(*[element[index] for index in function._feeds], *self._fed)
-            results = begun if isinstance(begun, list) else await begun
+            results = begun.value if begun.done else await begun
         if function._plain:
             return results[: len(function.outputs)]
         computed = iter(results)
