@@ -13,7 +13,7 @@ U = TypeVar("U")
 class StepResult(Generic[T]):
     """The result of a step: `value` if `done`, else an await gives it. A result has one owner, who takes it once.
 
-    The coroutine behind an await is made when the await begins, so a result that nobody awaits leaves nothing behind.
+    The coroutine behind an await is made when the await begins, so a result that is not awaited leaves nothing behind.
 
     Example:
         >>> from actorflow.engine.runtime.event_loops.step_result import StepResult
