@@ -1,0 +1,5 @@
+"""The layer of the backend."""
+
+
+class ActorflowLayer:
+    """Layers need nothing of the backend."""
