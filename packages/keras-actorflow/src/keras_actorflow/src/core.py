@@ -161,7 +161,7 @@ def has_value(x: Any) -> bool:
 def compute_output_spec(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The outputs of a function as symbolic tensors: it is traced, and nothing is computed.
 
-    A trace has all sizes. Where an input has an unknown size, two traces with two sizes tell which outputs depend on it.
+    A trace has all sizes. If an input has an unknown size, two traces with two sizes tell which outputs depend on it.
     """
     flat = [x for x in tree.flatten((args, kwargs)) if isinstance(x, KerasTensor)]
     unknown = any(None in x.shape for x in flat)

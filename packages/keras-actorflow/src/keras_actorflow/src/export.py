@@ -10,4 +10,6 @@ class ActorflowExportArchive:
 
     def add_endpoint(self, name: str, fn: object, input_signature: object = None, **kwargs: object) -> None:
         """Raises NotImplementedError: save the model as `.keras` instead."""
-        raise NotImplementedError("`add_endpoint` is not implemented in the actorflow backend: save the model as `.keras`.")
+        raise NotImplementedError(
+            "`add_endpoint` is not implemented in the actorflow backend: save the model as `.keras`."
+        )

@@ -123,7 +123,7 @@ def _matrix_norm(x: Any, ord: Any, axes: Sequence[int], keepdims: bool) -> Any:
 def qr(x: Any, mode: str = "reduced") -> Any:
     if mode not in ("reduced", "complete"):
         raise ValueError(
-            "`mode` argument value not supported. Expected one of {'reduced', 'complete'}. " f"Received: mode={mode}"
+            f"`mode` argument value not supported. Expected one of {{'reduced', 'complete'}}. Received: mode={mode}"
         )
     q, r = af.linalg.qr(floating(x), full_matrices=mode == "complete")
     return q, r

@@ -157,13 +157,17 @@ def _window(window: Any, length: int, total: int, dtype: Any) -> Any:
         values = np.ones(length)
     elif isinstance(window, str):
         if window not in ("hann", "hamming"):
-            raise ValueError(f"If a string is passed to `window`, it must be one of `hann`, `hamming`. Received: {window}")
+            raise ValueError(
+                f"If a string is passed to `window`, it must be one of `hann`, `hamming`. Received: {window}"
+            )
         turn = 2 * np.pi * np.arange(length) / length  # periodic
         values = 0.5 - 0.5 * np.cos(turn) if window == "hann" else 0.54 - 0.46 * np.cos(turn)
     else:
         tensor = convert_to_tensor(window, dtype)
         if len(tensor.shape) != 1 or tensor.shape[-1] != length:
-            raise ValueError(f"The shape of `window` must be equal to [sequence_length]. Received: {tuple(tensor.shape)}")
+            raise ValueError(
+                f"The shape of `window` must be equal to [sequence_length]. Received: {tuple(tensor.shape)}"
+            )
         before = (total - length) // 2
         return af.pad(tensor, [[before, total - length - before]])
     before = (total - length) // 2
@@ -198,9 +202,7 @@ def istft(
     places = np.arange(sizes[-2])[:, None] * sequence_stride + np.arange(fft_length)[None, :]
     rows = af.transpose(af.reshape(frames, [-1, sizes[-2] * fft_length]))
     signal = af.transpose(af.unsorted_segment_sum(rows, places.ravel().astype(np.int32), total))
-    squares = af.unsorted_segment_sum(
-        af.tile(af.square(weights), [sizes[-2]]), places.ravel().astype(np.int32), total
-    )
+    squares = af.unsorted_segment_sum(af.tile(af.square(weights), [sizes[-2]]), places.ravel().astype(np.int32), total)
     signal = af.reshape(signal, [*sizes[:-2], total])
     signal = af.where_v2(squares > 1e-11, signal / af.maximum(squares, 1e-30), signal)
     begin = fft_length // 2 if center else 0

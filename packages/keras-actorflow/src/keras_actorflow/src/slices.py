@@ -51,7 +51,11 @@ def _multiplied(inputs: Any, indices: Any, updates: Any) -> Any:
 def slice(inputs: Any, start_indices: Any, shape: Any) -> Any:
     """The part of a tensor that begins at some indices and has a shape."""
     inputs = core.convert_to_tensor(inputs)
-    if isinstance(shape, (list, tuple)) and isinstance(start_indices, (list, tuple)) and len(start_indices) != len(shape):
+    if (
+        isinstance(shape, (list, tuple))
+        and isinstance(start_indices, (list, tuple))
+        and len(start_indices) != len(shape)
+    ):
         raise ValueError(
             "Length of `start_indices` must match length of `shape`. "
             f"Received: start_indices={start_indices}, shape={shape}"

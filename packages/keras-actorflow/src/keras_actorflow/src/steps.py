@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 from keras.src import tree
 
 import actorflow as af
@@ -42,11 +43,11 @@ class Step:
         A step that has begun ends, so a caller that is cancelled leaves all variables as they are between two steps.
         """
         if self._eager:
-            await anyio.sleep(0)
+            await anyio.lowlevel.checkpoint()
             return self(data)
         with anyio.CancelScope(shield=True):
             result = await self._traced.run(_tensors(data))
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         return result
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import actorflow as af
 from keras_actorflow.src.core import convert_to_tensor
-from keras_actorflow.src.numpy.promotion import common, kind
 from keras_actorflow.src.numpy.creation import tri
+from keras_actorflow.src.numpy.promotion import common, kind
 
 
 def dot_product_attention(

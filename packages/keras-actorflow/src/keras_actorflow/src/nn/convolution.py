@@ -47,7 +47,12 @@ def _checked(padding: str) -> str:
 
 
 def conv(
-    inputs: Any, kernel: Any, strides: Any = 1, padding: str = "valid", data_format: str | None = None, dilation_rate: Any = 1
+    inputs: Any,
+    kernel: Any,
+    strides: Any = 1,
+    padding: str = "valid",
+    data_format: str | None = None,
+    dilation_rate: Any = 1,
 ) -> Any:
     """A convolution; kernels of fewer channels than the input has convolve groups of channels."""
     inputs, kernel = common(inputs, kernel)
@@ -63,7 +68,9 @@ def conv(
         )
     groups = channels // each
     if int(kernel.shape[-1]) % groups:
-        raise ValueError(f"The number of filters, {int(kernel.shape[-1])}, is not divisible by that of groups, {groups}.")
+        raise ValueError(
+            f"The number of filters, {int(kernel.shape[-1])}, is not divisible by that of groups, {groups}."
+        )
     if groups == 1:
         result = _convolved(x, kernel, strides, _checked(padding), dilations)
     elif each == 1 and rank == 2:
@@ -116,7 +123,12 @@ def _depthwise(x: Any, kernel: Any, strides: list[int], padding: str, dilations:
 
 
 def depthwise_conv(
-    inputs: Any, kernel: Any, strides: Any = 1, padding: str = "valid", data_format: str | None = None, dilation_rate: Any = 1
+    inputs: Any,
+    kernel: Any,
+    strides: Any = 1,
+    padding: str = "valid",
+    data_format: str | None = None,
+    dilation_rate: Any = 1,
 ) -> Any:
     """A convolution of each channel by its own kernels."""
     inputs, kernel = common(inputs, kernel)
@@ -225,7 +237,9 @@ def fold(x: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding:
 
 
 def _host_patches(numbers: Any, size: list[int], dilations: list[int], strides: list[int]) -> Any:
-    rows, columns = (np.asarray(part.numpy()) for part in _eager_places(list(numbers.shape)[2:], size, dilations, strides))
+    rows, columns = (
+        np.asarray(part.numpy()) for part in _eager_places(list(numbers.shape)[2:], size, dilations, strides)
+    )
     patches = numbers[0, 0][rows[:, :, None, None], columns[None, None]]
     return patches.transpose(1, 3, 0, 2).astype(np.int32)
 

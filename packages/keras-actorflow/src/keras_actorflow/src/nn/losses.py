@@ -64,13 +64,12 @@ def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool 
     if len(target.shape) == len(output.shape) and target.shape[-1] == 1:
         target = af.squeeze(target, [-1])
     if len(output.shape) < 1:
-        raise ValueError(
-            "Argument `output` must be at least rank 1. "
-            f"Received: output.shape={tuple(output.shape)}"
-        )
+        raise ValueError(f"Argument `output` must be at least rank 1. Received: output.shape={tuple(output.shape)}")
     place = axis % len(output.shape)
     kept = tuple(output.shape)[:place] + tuple(output.shape)[place + 1 :]
-    if len(target.shape) != len(kept) or any(a != b for a, b in zip(target.shape, kept, strict=True) if None not in (a, b)):
+    if len(target.shape) != len(kept) or any(
+        a != b for a, b in zip(target.shape, kept, strict=True) if None not in (a, b)
+    ):
         raise ValueError(
             "Arguments `target` and `output` must have the same shape up until the last dimension: "
             f"target.shape={tuple(target.shape)}, output.shape={tuple(output.shape)}"

@@ -39,7 +39,9 @@ def _dtype_like(x: Any, dtype: Any) -> Any:
 
 def full_like(x: Any, fill_value: Any, dtype: Any = None) -> Any:
     x = convert_to_tensor(x)
-    return af.broadcast_to(convert_to_tensor(fill_value, dtype or kind(x)), af.shape(x) if None in tuple(x.shape) else x.shape)
+    return af.broadcast_to(
+        convert_to_tensor(fill_value, dtype or kind(x)), af.shape(x) if None in tuple(x.shape) else x.shape
+    )
 
 
 def zeros_like(x: Any, dtype: Any = None) -> Any:

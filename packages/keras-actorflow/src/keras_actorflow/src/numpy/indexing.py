@@ -148,7 +148,9 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     x = convert_to_tensor(x)
     rank = len(x.shape)
     if rank < 2:
-        raise ValueError(f"`diagonal` requires an array of at least two dimensions, but `x` is of shape {tuple(x.shape)}.")
+        raise ValueError(
+            f"`diagonal` requires an array of at least two dimensions, but `x` is of shape {tuple(x.shape)}."
+        )
     first, second = place_of(axis1, rank), place_of(axis2, rank)
     moved = af.transpose(x, [number for number in range(rank) if number not in (first, second)] + [first, second])
     rows, columns = int(moved.shape[-2]), int(moved.shape[-1])
@@ -190,7 +192,9 @@ def unique(
     x = convert_to_tensor(x)
     values, first, inverse, counts = _unique_parts(x, axis)
     count = [None if size is None else size]
-    tail = [] if axis is None else [int(n) for number, n in enumerate(x.shape) if number != place_of(axis, len(x.shape))]
+    tail = (
+        [] if axis is None else [int(n) for number, n in enumerate(x.shape) if number != place_of(axis, len(x.shape))]
+    )
 
     def padded(part: Any, blank: Any, along: int) -> Any:
         if size is None:

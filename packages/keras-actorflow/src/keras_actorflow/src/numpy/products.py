@@ -150,7 +150,9 @@ def _components(x: Any) -> Sequence[Any]:
 def correlate(x1: Any, x2: Any, mode: str = "valid") -> Any:
     x1, x2 = common(x1, x2, also=(float,))
     if len(x1.shape) != 1 or len(x2.shape) != 1:
-        raise ValueError(f"correlate() only support 1-dimensional inputs. Received: {tuple(x1.shape)}, {tuple(x2.shape)}")
+        raise ValueError(
+            f"correlate() only support 1-dimensional inputs. Received: {tuple(x1.shape)}, {tuple(x2.shape)}"
+        )
     size1, size2 = int(x1.shape[0]), int(x2.shape[0])
     swapped = mode == "valid" and size2 > size1
     long, short = (x2, x1) if swapped else (x1, x2)

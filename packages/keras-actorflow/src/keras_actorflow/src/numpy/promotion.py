@@ -24,10 +24,12 @@ def joint(*values: Any, also: Sequence[Any] = ()) -> str:
 
 def common(*values: Any, also: Sequence[Any] = ()) -> list[Any]:
     """Tensors of values in their common type."""
-    values = tuple(value if hasattr(value, "dtype") or isinstance(value, (bool, int, float, complex)) else convert_to_tensor(value)
-                   for value in values)  # fmt: skip
-    dtype = joint(*values, also=also)
-    return [convert_to_tensor(value, dtype) for value in values]
+    plain = (bool, int, float, complex)
+    typed = [
+        value if hasattr(value, "dtype") or isinstance(value, plain) else convert_to_tensor(value) for value in values
+    ]
+    dtype = joint(*typed, also=also)
+    return [convert_to_tensor(value, dtype) for value in typed]
 
 
 def floating(x: Any) -> Any:

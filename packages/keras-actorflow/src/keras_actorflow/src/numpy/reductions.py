@@ -52,7 +52,9 @@ def std(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return af.cast(af.sqrt(var(wide, axis, keepdims)), kind(x) if x.dtype.is_floating else "float32")
 
 
-def _extreme(reduce: Callable[..., Any], join: Callable[[Any, Any], Any], x: Any, axis: Any, keepdims: bool, initial: Any) -> Any:
+def _extreme(
+    reduce: Callable[..., Any], join: Callable[[Any, Any], Any], x: Any, axis: Any, keepdims: bool, initial: Any
+) -> Any:
     x, name = ordered(x)
     axes = axes_of(axis, len(x.shape))
     if any(x.shape[place] == 0 for place in axes):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,7 +43,9 @@ def squeeze(x: Any, axis: Any = None) -> Any:
     axes = None if axis is None else [axis] if isinstance(axis, int) else list(axis)
     for place in axes or ():
         if x.shape[place] not in (1, None):
-            raise ValueError(f"Cannot squeeze axis {place}, because the dimension is not 1: the shape is {tuple(x.shape)}.")
+            raise ValueError(
+                f"Cannot squeeze axis {place}, because the dimension is not 1: the shape is {tuple(x.shape)}."
+            )
     return af.squeeze(x, axes) if axes != [] else x
 
 
@@ -124,7 +127,7 @@ def _parts(x: Any, places: Sequence[int], axis: int) -> list[Any]:
     limits = [0, *[builtins.min(place if place >= 0 else place + size, size) for place in places], size]
     index: list[Any] = [builtins.slice(None)] * len(x.shape)
     parts = []
-    for begin, end in zip(limits[:-1], limits[1:], strict=True):
+    for begin, end in itertools.pairwise(limits):
         index[axis] = builtins.slice(begin, builtins.max(begin, end))
         parts.append(x[tuple(index)])
     return parts
@@ -245,8 +248,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = N
         return af.pad(x, widths, constant_values=value)
     if constant_values is not None:
         raise ValueError(
-            "Argument `constant_values` can only be provided when `mode == 'constant'`. "
-            f"Received: mode={mode}"
+            f"Argument `constant_values` can only be provided when `mode == 'constant'`. Received: mode={mode}"
         )
     for axis, (before, after) in enumerate(widths):
         if before or after:

@@ -1,0 +1,75 @@
+"""Runs the tests that lie in the installed Keras with this backend, or with another one, and counts them by folder.
+
+python packages/keras-actorflow/tests/keras_suite.py ops layers/core       # folders or files below keras/src
+KERAS_BACKEND=numpy python packages/keras-actorflow/tests/keras_suite.py ops
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("KERAS_BACKEND", "actorflow")
+if os.environ["KERAS_BACKEND"] == "actorflow":
+    import keras_actorflow  # noqa: F401
+import keras
+import pytest
+
+HERE = Path(__file__).resolve().parent
+SOURCES = Path(keras.__file__).parent / "src"
+
+
+class Suite:
+    """A plug-in of pytest: the exclusions, the markers of Keras' own configuration, and the counts."""
+
+    def __init__(self) -> None:
+        lines = (HERE / "excluded_tests.txt").read_text().splitlines()
+        self._excluded = [line.partition("#")[0].strip() for line in lines if line.partition("#")[0].strip()]
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def pytest_configure(self, config: Any) -> None:
+        config.addinivalue_line("markers", "requires_trainable_backend: for backends that train")
+        config.addinivalue_line("markers", "multi_device: for more than one device")
+
+    def pytest_collection_modifyitems(self, config: Any, items: list[Any]) -> None:
+        trains = keras.backend.backend() not in ("numpy", "openvino")
+        kept = []
+        for item in items:
+            name = item.nodeid.replace("::", ".")
+            excluded = keras.backend.backend() == "actorflow" and any(part in name for part in self._excluded)
+            lacking = item.get_closest_marker("requires_trainable_backend") is not None and not trains
+            if not excluded and not lacking and item.get_closest_marker("multi_device") is None:
+                kept.append(item)
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+        items[:] = kept
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.when == "call" or report.outcome != "passed":
+            folder = report.nodeid.partition("::")[0].rpartition("src/")[2]
+            self._counts[folder, report.outcome] += 1
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        files = sorted({file for file, _ in self._counts})
+        for file in files:
+            passed, failed, skipped = (self._counts[file, kind] for kind in ("passed", "failed", "skipped"))
+            terminalreporter.write_line(f"{passed:6} passed {failed:5} failed {skipped:5} skipped  {file}")
+        passed, failed = (
+            sum(n for (_, kind), n in self._counts.items() if kind == name) for name in ("passed", "failed")
+        )
+        terminalreporter.write_line(f"{passed} of {passed + failed} tests pass with {keras.backend.backend()}")
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the folders or files that are named, or all; arguments that begin with a dash go to pytest."""
+    options = [word for word in arguments if word.startswith("-")]
+    places = [str(SOURCES / word) for word in arguments if not word.startswith("-")] or [str(SOURCES)]
+    settings = ["-c", os.devnull, f"--rootdir={SOURCES}", "-p", "no:cacheprovider", "--import-mode=importlib"]
+    settings += ["-o", "python_files=*_test.py", "-W", "ignore", "-q", "--no-header"]
+    return int(pytest.main([*settings, *options, *places], plugins=[Suite()]))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

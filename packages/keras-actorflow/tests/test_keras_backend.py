@@ -1,0 +1,163 @@
+"""The backend of Keras. Each test is a program of its own, since an import of Keras fixes its backend for the process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+pytestmark = [pytest.mark.extras, pytest.mark.timeout(300)]  # Keras is installed with the extras only
+
+MODEL = """
+import numpy as np
+import keras_actorflow
+import keras
+keras.utils.set_random_seed(1)
+x = np.random.default_rng(0).normal(size=(256, 8)).astype("float32")
+y = (x @ np.random.default_rng(1).normal(size=(8, 3))).argmax(1)
+def model():
+    layers = [keras.Input((8,)), keras.layers.Dense(16, activation="relu"), keras.layers.Dense(3, activation="softmax")]
+    net = keras.Sequential(layers)
+    net.compile(keras.optimizers.Adam(0.01), "sparse_categorical_crossentropy", metrics=["accuracy"])
+    return net
+"""
+
+
+def printed(code: str, tmp_path: Path, **settings: str) -> str:
+    """The last line that a program prints."""
+    path = os.pathsep.join(map(str, [ROOT / "src", ROOT.parents[1]]))
+    environment = os.environ | {"PYTHONPATH": path, "KERAS_HOME": str(tmp_path)} | settings
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], env=environment, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip().splitlines()[-1]
+
+
+def test_an_import_selects_the_backend(tmp_path: Path) -> None:
+    assert printed("import keras_actorflow, keras; print(keras.backend.backend())", tmp_path) == "actorflow"
+
+
+def test_each_place_where_keras_chooses_a_backend_is_as_the_hook_expects(tmp_path: Path) -> None:
+    code = """
+    import importlib.util
+    from pathlib import Path
+    from keras_actorflow.hook import BRANCHES, adapted
+    folder = Path(importlib.util.find_spec("keras").origin).parent.parent
+    for name in BRANCHES:
+        path = folder.joinpath(*name.split("."))
+        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        assert "keras_actorflow.src" in adapted(name, path.read_text())
+    print(len(BRANCHES))
+    """
+    assert printed(code, tmp_path) == "4"
+
+
+def test_a_keras_that_chooses_in_another_way_is_refused_by_its_version(tmp_path: Path) -> None:
+    code = """
+    from keras_actorflow.hook import adapted
+    try:
+        adapted("keras.src.backend", "backends = load_all()")
+    except ImportError as error:
+        print(error)
+    """
+    assert "0 places instead of 3" in printed(code, tmp_path)
+
+
+def test_fit_learns_and_the_metrics_are_those_of_evaluate(tmp_path: Path) -> None:
+    code = MODEL + (
+        "net = model()\n"
+        "history = net.fit(x, y, epochs=20, verbose=0, validation_split=0.25).history\n"
+        "loss, accuracy = net.evaluate(x[192:], y[192:], verbose=0)\n"
+        "assert abs(loss - history['val_loss'][-1]) < 1e-5, (loss, history)\n"
+        "print(history['accuracy'][-1] > 0.8 and history['loss'][-1] < history['loss'][0] / 2)\n"
+    )
+    assert printed(code, tmp_path) == "True"
+
+
+@pytest.mark.parametrize("option", ["run_eagerly=True", "steps_per_execution=4", "jit_compile=True"])
+def test_a_way_to_run_gives_the_weights_of_the_plain_one(option: str, tmp_path: Path) -> None:
+    code = MODEL + (
+        "plain, other = model(), model()\n"
+        "other.set_weights(plain.get_weights())\n"
+        f"other.compile(keras.optimizers.Adam(0.01), 'sparse_categorical_crossentropy', {option})\n"
+        "for net in (plain, other):\n"
+        "    net.fit(x, y, epochs=2, shuffle=False, verbose=0)\n"
+        "print(max(abs(a - b).max() for a, b in zip(plain.get_weights(), other.get_weights())) < 1e-5)\n"
+    )
+    assert printed(code, tmp_path) == "True"
+
+
+def test_a_saved_model_predicts_the_same(tmp_path: Path) -> None:
+    code = MODEL + (
+        "net = model()\n"
+        "net.fit(x, y, verbose=0)\n"
+        "net.save('m.keras')\n"
+        "again = keras.saving.load_model('m.keras')\n"
+        "print((net.predict(x, verbose=0) == again.predict(x, verbose=0)).all())\n"
+    )
+    assert printed(code, tmp_path) == "True"
+
+
+def test_a_fit_that_is_cancelled_leaves_a_whole_model_and_the_loop_free(tmp_path: Path) -> None:
+    code = MODEL + (
+        "import anyio\n"
+        "net = model()\n"
+        "async def main():\n"
+        "    ticks = 0\n"
+        "    class Stop(keras.callbacks.Callback):\n"
+        "        def on_train_batch_end(self, batch, logs=None):\n"
+        "            if batch == 5: scope.cancel()\n"
+        "    with anyio.CancelScope() as scope:\n"
+        "        await keras_actorflow.fit(net, x, y, epochs=100, verbose=0, callbacks=[Stop()])\n"
+        "    assert scope.cancelled_caught\n"
+        "    steps = int(net.optimizer.iterations.numpy())\n"
+        "    assert 5 < steps < 9, steps\n"
+        "    await keras_actorflow.fit(net, x, y, epochs=1, verbose=0)\n"
+        "    assert int(net.optimizer.iterations.numpy()) == steps + 8\n"
+        "    return (await keras_actorflow.predict(net, x, verbose=0)).shape\n"
+        "print(anyio.run(main))\n"
+    )
+    assert printed(code, tmp_path) == "(256, 3)"
+
+
+def test_a_train_step_of_ones_own_runs_in_the_plan(tmp_path: Path) -> None:
+    code = MODEL + (
+        "import actorflow as af\n"
+        "class Own(keras.Sequential):\n"
+        "    def train_step(self, data):\n"
+        "        x, y = data\n"
+        "        with af.GradientTape() as tape:\n"
+        "            loss = self.compute_loss(y=y, y_pred=self(x, training=True))\n"
+        "        weights = self.trainable_weights\n"
+        "        self.optimizer.apply(tape.gradient(loss, [w.value for w in weights]), weights)\n"
+        "        return {'loss': loss}\n"
+        "plain, own = model(), Own([keras.Input((8,)), keras.layers.Dense(16, activation='relu'),\n"
+        "    keras.layers.Dense(3, activation='softmax')])\n"
+        "own.set_weights(plain.get_weights())\n"
+        "own.compile(keras.optimizers.Adam(0.01), 'sparse_categorical_crossentropy')\n"
+        "for net in (plain, own):\n"
+        "    net.fit(x, y, epochs=2, shuffle=False, verbose=0)\n"
+        "print(max(abs(a - b).max() for a, b in zip(plain.get_weights(), own.get_weights())) < 1e-6)\n"
+    )
+    assert printed(code, tmp_path) == "True"
+
+
+def test_a_convolution_and_a_recurrent_layer_train(tmp_path: Path) -> None:
+    code = MODEL + (
+        "layers = keras.layers\n"
+        "image = np.random.default_rng(2).normal(size=(64, 24, 6, 1)).astype('float32')\n"
+        "net = keras.Sequential([keras.Input((24, 6, 1)), layers.Conv2D(4, 3, padding='same', activation='relu'),\n"
+        "    layers.BatchNormalization(), layers.MaxPooling2D((1, 2)), layers.Reshape((24, 12)), layers.LSTM(8),\n"
+        "    layers.Dropout(0.1), layers.Dense(1)])\n"
+        "net.compile('adam', 'mse')\n"
+        "losses = net.fit(image, image.mean((1, 2, 3)) * 10, epochs=8, verbose=0).history['loss']\n"
+        "print(losses[-1] < losses[0])\n"
+    )
+    assert printed(code, tmp_path) == "True"
