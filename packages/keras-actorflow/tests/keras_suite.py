@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> int:
     options = [word for word in arguments if word.startswith("-")]
     places = [str(SOURCES / word) for word in arguments if not word.startswith("-")] or [str(SOURCES)]
     settings = ["-c", os.devnull, f"--rootdir={SOURCES}", "-p", "no:cacheprovider", "--import-mode=importlib"]
-    settings += ["-o", "python_files=*_test.py", "-W", "ignore", "-q", "--no-header"]
+    settings += ["-o", "python_files=*_test.py", "-W", "ignore", "-q", "--no-header", "--continue-on-collection-errors"]
     return int(pytest.main([*settings, *options, *places], plugins=[Suite()]))
 
 

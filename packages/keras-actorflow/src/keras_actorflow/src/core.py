@@ -165,9 +165,8 @@ def compute_output_spec(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> An
     """
     flat = [x for x in tree.flatten((args, kwargs)) if isinstance(x, KerasTensor)]
     unknown = any(None in x.shape for x in flat)
-    with StatelessScope(), SymbolicScope():
-        first = _traced(fn, args, kwargs, SIZES[0])
-        second = _traced(fn, args, kwargs, SIZES[1]) if unknown else first
+    first = _traced(fn, args, kwargs, SIZES[0])
+    second = _traced(fn, args, kwargs, SIZES[1]) if unknown else first
     others = iter(tree.flatten(second))
 
     def symbolic(x: Any) -> Any:
@@ -186,7 +185,7 @@ def _traced(fn: Callable[..., Any], args: Any, kwargs: Any, size: int) -> Any:
             return x
         return af.placeholder(x.dtype, [size if part is None else part for part in x.shape])
 
-    with FuncGraph("spec", may_make=True, target=None).as_default():
+    with StatelessScope(), SymbolicScope(), FuncGraph("spec", may_make=True, target=None).as_default():
         inner_args, inner_kwargs = tree.map_structure(placeholder, (args, kwargs))
         return fn(*inner_args, **inner_kwargs)
 
