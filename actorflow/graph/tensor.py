@@ -252,6 +252,12 @@ class Tensor(Overloads):
     def shape(self) -> TensorShape:
         return TensorShape(self.static_shape)
 
+    @property
+    def ndim(self) -> int | None:
+        """The number of axes, as of an array; None if it is not known."""
+        shape = self.static_shape
+        return None if shape is None else len(shape)
+
     def get_shape(self) -> TensorShape:
         """The static shape, as `shape` gives it.
 

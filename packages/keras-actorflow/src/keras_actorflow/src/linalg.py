@@ -10,7 +10,7 @@ from keras.src import tree
 
 import actorflow as af
 from keras_actorflow.src.core import convert_to_tensor
-from keras_actorflow.src.numpy.promotion import common, floating, kind, on_host
+from keras_actorflow.src.numpy.promotion import common, floating, kind, on_host, place_of
 
 
 def cholesky(a: Any, upper: bool = False) -> Any:
@@ -68,7 +68,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         axes = list(range(rank))
     else:
         axes = [axis] if isinstance(axis, int) else list(axis)
-    axes = [place % rank for place in axes]
+    axes = [place_of(place, rank) for place in axes]
     if ord is None:
         return af.sqrt(af.reduce_sum(_squares(x), axes, keepdims))
     if len(axes) == 1:

@@ -121,6 +121,9 @@ def _complex(x: Any) -> Any:
     return af.complex(af.cast(real, wide), af.cast(imag, wide))
 
 
+_get_complex_tensor_from_tuple = _complex  # Keras' polar coordinates take it by this name
+
+
 def fft(x: Any) -> Any:
     result = af.signal.fft(_complex(x))
     return af.real(result), af.imag(result)
@@ -154,7 +157,7 @@ def irfft(x: Any, fft_length: int | None = None) -> Any:
 def _window(window: Any, length: int, total: int, dtype: Any) -> Any:
     """The values of a window, with zeros on both sides up to the length of the transform."""
     if window is None:
-        values = np.ones(length)
+        return af.ones([total], dtype)
     elif isinstance(window, str):
         if window not in ("hann", "hamming"):
             raise ValueError(
@@ -177,6 +180,14 @@ def _window(window: Any, length: int, total: int, dtype: Any) -> Any:
 def stft(
     x: Any, sequence_length: int, sequence_stride: int, fft_length: int, window: Any = "hann", center: bool = True
 ) -> Any:
+    x = convert_to_tensor(x)
+    if not x.dtype.is_floating:
+        raise TypeError(f"Invalid input type. Expected `float32` or `float64`. Received: input type={kind(x)}")
+    if fft_length < sequence_length:
+        raise ValueError(
+            "`fft_length` must equal or larger than `sequence_length`. "
+            f"Received: sequence_length={sequence_length}, fft_length={fft_length}"
+        )
     x = _real(x)
     if center:
         widths = [(0, 0)] * (len(x.shape) - 1) + [(fft_length // 2, fft_length // 2)]

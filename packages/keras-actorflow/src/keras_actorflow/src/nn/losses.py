@@ -26,7 +26,8 @@ def one_hot(x: Any, num_classes: int, axis: int = -1, dtype: Any = None, sparse:
 def multi_hot(x: Any, num_classes: int, axis: int = -1, dtype: Any = None, sparse: bool = False) -> Any:
     x = convert_to_tensor(x)
     joined = 1 if len(x.shape) > 1 else 0
-    return af.reduce_max(one_hot(x, num_classes, axis=axis, dtype=dtype, sparse=sparse), joined)
+    marks = one_hot(x, num_classes, axis=axis, dtype=dtype, sparse=sparse)
+    return af.reduce_any(marks, joined) if kind(marks) == "bool" else af.reduce_max(marks, joined)
 
 
 def _probabilities(output: Any) -> Any:

@@ -6,12 +6,14 @@ from typing import Any
 
 import actorflow as af
 from keras_actorflow.src.core import convert_to_tensor
-from keras_actorflow.src.numpy.promotion import floating
+from keras_actorflow.src.numpy.promotion import floating, kind
 
 
 def ctc_loss(target: Any, output: Any, target_length: Any, output_length: Any, mask_index: int = 0) -> Any:
     target, output = convert_to_tensor(target, "int32"), floating(output)
-    return af.nn.ctc_loss_v2(
+    name = kind(output)
+    output = af.cast(output, "float32") if name in ("float16", "bfloat16") else output
+    losses = af.nn.ctc_loss_v2(
         labels=target,
         logits=output,
         label_length=convert_to_tensor(target_length, "int32"),
@@ -19,6 +21,7 @@ def ctc_loss(target: Any, output: Any, target_length: Any, output_length: Any, m
         logits_time_major=False,
         blank_index=mask_index,
     )
+    return af.cast(losses, name)
 
 
 def ctc_decode(
@@ -31,6 +34,8 @@ def ctc_decode(
     mask_index: int | None = 0,
 ) -> Any:
     inputs, lengths = floating(inputs), convert_to_tensor(sequence_lengths, "int32")
+    name = kind(inputs)
+    inputs = af.cast(inputs, "float32") if name in ("float16", "bfloat16") else inputs
     batch, steps, classes = (int(size) for size in inputs.shape)
     mask_index = classes - 1 if mask_index is None else mask_index
     order = [number for number in range(classes) if number != mask_index] + [mask_index]
@@ -49,4 +54,4 @@ def ctc_decode(
         sparse = af.SparseTensor(path.indices, path.values, [batch, steps])
         places = af.cast(af.sparse.to_dense(sparse, default_value=classes), "int32")
         dense.append(af.gather(names, places))
-    return af.stack(dense), score
+    return af.stack(dense), af.cast(score, name)
