@@ -88,14 +88,14 @@ _METHODS: dict[str, Callable[[int, int, bool, bool], Taps]] = {
 
 
 @functools.lru_cache(256)
-def _taps(method: str, old: int, new: int, align: bool, half: bool) -> Taps:
+def taps(method: str, old: int, new: int, align: bool, half: bool) -> Taps:
     return _METHODS[method](old, new, align, half)
 
 
 @functools.lru_cache(64)
 def _matrix(method: str, old: int, new: int, align: bool, half: bool) -> Any:
     """The weights as a matrix [new, old]."""
-    indices, weights = _taps(method, old, new, align, half)
+    indices, weights = taps(method, old, new, align, half)
     matrix = np.zeros((new, old), _FLOAT)
     np.add.at(matrix, (np.arange(new)[:, None], indices), weights)
     return matrix
@@ -112,7 +112,7 @@ def _along(xp: Any, x: Any, axis: int, taps: Taps) -> Any:
     return total
 
 
-def _sizes(size: Any) -> tuple[int, int]:
+def sizes(size: Any) -> tuple[int, int]:
     target = tuple(int(n) for n in np.asarray(size).reshape(-1))
     if len(target) != 2 or min(target) <= 0:
         raise InvalidArgumentError(f"An image's height and width are one or more, not {list(target)}.")
@@ -127,11 +127,11 @@ def _check(images: Any) -> None:
 
 
 def _resized(xp: Any, method: str, images: Any, size: Any, align: bool, half: bool = False) -> Any:
-    target = _sizes(size)
+    target = sizes(size)
     _check(images)
     resized = images if images.dtype == np.float64 else images.astype(_FLOAT, copy=False)
     for axis in sorted((1, 2), key=lambda axis: target[axis - 1] / images.shape[axis]):  # what shrinks goes first
-        resized = _along(xp, resized, axis, _taps(method, images.shape[axis], target[axis - 1], align, half))
+        resized = _along(xp, resized, axis, taps(method, images.shape[axis], target[axis - 1], align, half))
     return resized.astype(_FLOAT, copy=False)
 
 
@@ -162,11 +162,11 @@ def resize_area(xp: Any, images: Any, size: Any, *, align_corners: bool) -> Any:
 
 @kernel("ResizeNearestNeighbor")
 def resize_nearest_neighbor(xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool) -> Any:
-    target = _sizes(size)
+    target = sizes(size)
     _check(images)
     resized = images
     for axis in (1, 2):
-        indices, _ = _taps("NearestNeighbor", images.shape[axis], target[axis - 1], align_corners, half_pixel_centers)
+        indices, _ = taps("NearestNeighbor", images.shape[axis], target[axis - 1], align_corners, half_pixel_centers)
         resized = xp.take(resized, xp.asarray(indices[:, 0]), axis)
     return resized
 
@@ -196,5 +196,5 @@ def resize_area_grad(xp: Any, slopes: Any, images: Any, *, align_corners: bool) 
 def resize_nearest_neighbor_grad(
     xp: Any, slopes: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
-    gradient = _slopes(xp, "NearestNeighbor", slopes, _sizes(size), align_corners, half_pixel_centers)
+    gradient = _slopes(xp, "NearestNeighbor", slopes, sizes(size), align_corners, half_pixel_centers)
     return xp.ascontiguousarray(gradient.astype(slopes.dtype, copy=False))

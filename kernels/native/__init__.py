@@ -10,6 +10,7 @@ Results are the same bits, except where a module here says otherwise.
 instructions, and the best for the processor is taken as the library is loaded. `ACTORFLOW_NATIVE` changes that: `off` does
 without the library, `plain`, `avx2` and `avx512` name a set of instructions.
 
+batches/         batches of images and of small matrices
 elementwise.py   elementwise ops, casts, choices, sums of a list
 library.py       loads the library, and makes functions of its kernels
 norm.py          batch normalization with the activation behind it
@@ -17,10 +18,10 @@ product.py       products of matrices, and batches of them
 random.py        uniform random numbers
 reduce.py        sums, means, extremes, cumulative sums
 rows.py          gathers, slices, one-hot vectors, the largest of each row, concatenations
-scatter.py       scatters, sparse updates of optimizers, sums of segments, distinct elements
+scatter.py       scatters, sparse updates and products, segments, distinct elements
 smooth.py        erf, GELU and Swish, rows that are normalized
 softmax.py       softmax, cross entropy, attention
-strings.py       hashes of strings, and their parts
+strings.py       hashes of strings, their parts, letters and numbers
 update.py        optimizers' dense updates
 window.py        pools of maxima, depthwise convolutions
 """

@@ -20,6 +20,7 @@ from actorflow.graph.ops.state.update import TABLE, Update
 from ..array import gather as gathering
 from ..array import unique as distinct
 from ..math import segment
+from ..sparse import math as sparse_math
 from ..sparse import segment as sparse
 from ..state import scatter, training
 from . import update
@@ -142,6 +143,21 @@ def unsorted_segment_sum(xp: Any, data: Any, ids: Any, count: Any, *, out: Any =
     return _unsorted_sum(data, ids, count, out)
 
 
+_extreme = function("unsorted_segment_extreme")
+
+
+@kernel("UnsortedSegmentMax", can=_numbered, **_OPTIONS)
+def unsorted_segment_max(xp: Any, data: Any, ids: Any, count: Any, *, out: Any = None) -> Any:
+    largest = _extreme(data, ids, count, False) if out is None else None
+    return segment.unsorted_segment_max(xp, data, ids, count, out=out) if largest is None else largest
+
+
+@kernel("UnsortedSegmentMin", can=_numbered, **_OPTIONS)
+def unsorted_segment_min(xp: Any, data: Any, ids: Any, count: Any, *, out: Any = None) -> Any:
+    smallest = _extreme(data, ids, count, True) if out is None else None
+    return segment.unsorted_segment_min(xp, data, ids, count, out=out) if smallest is None else smallest
+
+
 @kernel("ScatterNd", dtypes=NUMBERS, can=_deep, **_OPTIONS)
 def scatter_nd(xp: Any, indices: Any, updates: Any, shape: Any, *, out: Any = None) -> Any:
     if indices.shape[-1] != 1 or len(shape) != updates.ndim - indices.ndim + 2 or indices.min(initial=0) < 0:
@@ -152,6 +168,23 @@ def scatter_nd(xp: Any, indices: Any, updates: Any, shape: Any, *, out: Any = No
 
 
 _nd_sum = function("unsorted_segment_sum")
+
+# ---- sparse matrices
+
+_sparse_product = function("sparse_product")
+
+
+@kernel("SparseTensorDenseMatMul", **_OPTIONS)
+def sparse_tensor_dense_matmul(
+    xp: Any, indices: Any, values: Any, shape: Any, b: Any, *, adjoint_a: bool, adjoint_b: bool, out: Any = None
+) -> Any:
+    product = None if adjoint_b or out is not None else _sparse_product(indices, values, shape, b, adjoint_a)
+    if product is not None:
+        return product
+    return sparse_math.sparse_tensor_dense_matmul(
+        xp, indices, values, shape, b, adjoint_a=adjoint_a, adjoint_b=adjoint_b, out=out
+    )
+
 
 # ---- distinct elements
 

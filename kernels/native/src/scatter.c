@@ -375,3 +375,108 @@ static PyObject *k_sum_duplicates(const Call *call) {
     PyMem_Free(d.first);
     return both;
 }
+
+/* ---- extremes of rows by their numbers. NaN stays, as in numpy. */
+
+#define EXTREME_ROWS(name, T, least, most)                                                                                             \
+    static void name(int64_t begin, int64_t count, const void *given) {                                                            \
+        const Scatter *s = given;                                                                                                  \
+        int64_t from = s->height * begin / SCATTER_PARTS, to = s->height * (begin + count) / SCATTER_PARTS;                        \
+        for (int64_t i = from * s->width; i < to * s->width; i++) ((T *)s->rows)[i] = s->how ? most : least;                       \
+        for (int64_t i = 0; i < s->count; i++) {                                                                                   \
+            int64_t at = number(s->numbers, s->wide, i);                                                                           \
+            if (at < from || at >= to) continue;                                                                                   \
+            T *restrict row = (T *)s->rows + at * s->width;                                                                        \
+            const T *update = (const T *)s->updates + i * s->width;                                                                \
+            if (s->how)                                                                                                            \
+                for (int64_t k = 0; k < s->width; k++) row[k] = update[k] < row[k] || update[k] != update[k] ? update[k] : row[k]; \
+            else                                                                                                                   \
+                for (int64_t k = 0; k < s->width; k++) row[k] = update[k] > row[k] || update[k] != update[k] ? update[k] : row[k]; \
+        }                                                                                                                          \
+    }
+EXTREME_ROWS(extremes_f4, float, -__FLT_MAX__, __FLT_MAX__)
+EXTREME_ROWS(extremes_f8, double, -__DBL_MAX__, __DBL_MAX__)
+EXTREME_ROWS(extremes_i4, int32_t, INT32_MIN, INT32_MAX)
+EXTREME_ROWS(extremes_i8, int64_t, INT64_MIN, INT64_MAX)
+
+/* unsorted_segment_extreme(data, ids, count, smallest): ids below zero are left out. */
+static PyObject *k_unsorted_segment_extreme(const Call *call) {
+    static const Loops loops = {extremes_f4, extremes_f8, extremes_i4, extremes_i8};
+    PyArrayObject *data = array_at(call, 0), *ids = indices_at(call, 1);
+    int64_t height;
+    if (!data || !ids || call->count != 4 || !whole_at(call, 2, &height) || height < 0 || height > LARGEST) return NULL;
+    int deep = PyArray_NDIM(ids), rank = PyArray_NDIM(data);
+    Part part = loop_for(&loops, PyArray_TYPE(data));
+    if (!part || !deep || rank < deep || rank - deep + 1 > DEEPEST) return NULL;
+    for (int i = 0; i < deep; i++)
+        if (PyArray_DIM(data, i) != PyArray_DIM(ids, i)) return NULL;
+    npy_intp sizes[DEEPEST] = {height};
+    Scatter s = {.numbers = PyArray_DATA(ids), .updates = PyArray_DATA(data), .height = height, .width = 1};
+    for (int i = deep; i < rank; i++) s.width *= sizes[i - deep + 1] = PyArray_DIM(data, i);
+    s.count = PyArray_SIZE(ids);
+    s.wide = is_wide(ids);
+    s.how = call->args[3] == Py_True;
+    if (!s.width || left_to_governor(call, (s.count + height) * s.width)) return NULL;
+    for (int64_t i = 0; i < s.count; i++)
+        if (number(s.numbers, s.wide, i) >= height) return NULL;
+    PyArrayObject *made = fresh(PyArray_TYPE(data), rank - deep + 1, sizes);
+    if (!made) return NULL;
+    s.rows = PyArray_DATA(made);
+    Call taken = *call;
+    if (s.width < 8) taken.threads = 1;
+    work_through(&taken, part, &s, SCATTER_PARTS, scatter_piece(&taken), (s.count + height) * s.width);
+    return (PyObject *)made;
+}
+
+/* ---- products of a sparse matrix and a dense one */
+
+typedef struct {
+    const int64_t *places; /* [count, 2] */
+    const void *values, *dense;
+    void *out;
+    int64_t count, height, width;
+    bool turned; /* the first of each place is a column */
+} Sparse_Product;
+
+#define SPARSE_PRODUCT(name, T)                                                                                                    \
+    static void name(int64_t begin, int64_t count, const void *given) {                                                            \
+        const Sparse_Product *s = given;                                                                                           \
+        const int64_t width = s->width, from = s->height * begin / SCATTER_PARTS, to = s->height * (begin + count) / SCATTER_PARTS; \
+        memset((T *)s->out + from * width, 0, (size_t)((to - from) * width) * sizeof(T));                                          \
+        for (int64_t i = 0; i < s->count; i++) {                                                                                   \
+            int64_t at = s->places[2 * i + s->turned], other = s->places[2 * i + !s->turned];                                      \
+            if (at < from || at >= to) continue;                                                                                   \
+            T *restrict row = (T *)s->out + at * width;                                                                            \
+            const T value = ((const T *)s->values)[i], *dense = (const T *)s->dense + other * width;                               \
+            for (int64_t k = 0; k < width; k++) row[k] += value * dense[k];                                                        \
+        }                                                                                                                          \
+    }
+SPARSE_PRODUCT(sparse_product_f4, float)
+SPARSE_PRODUCT(sparse_product_f8, double)
+
+/* sparse_product(places, values, shape, dense, adjoint): the matrix, or its transpose, times the dense one. */
+static PyObject *k_sparse_product(const Call *call) {
+    PyArrayObject *places = typed_at(call, 0, NPY_INT64), *values = array_at(call, 1), *shape = typed_at(call, 2, NPY_INT64);
+    PyArrayObject *dense = values ? typed_at(call, 3, PyArray_TYPE(values)) : NULL;
+    if (!places || !shape || !dense || call->count != 5 || PyArray_NDIM(places) != 2 || PyArray_DIM(places, 1) != 2) return NULL;
+    if (PyArray_NDIM(values) != 1 || PyArray_NDIM(shape) != 1 || PyArray_DIM(shape, 0) != 2 || PyArray_NDIM(dense) != 2) return NULL;
+    bool doubles = PyArray_TYPE(values) == NPY_FLOAT64;
+    if ((!doubles && PyArray_TYPE(values) != NPY_FLOAT32) || PyArray_DIM(values, 0) != PyArray_DIM(places, 0)) return NULL;
+    const int64_t *sizes = PyArray_DATA(shape);
+    Sparse_Product s = {PyArray_DATA(places), PyArray_DATA(values), PyArray_DATA(dense), NULL, PyArray_DIM(places, 0)};
+    s.turned = call->args[4] == Py_True;
+    s.height = sizes[s.turned];
+    s.width = PyArray_DIM(dense, 1);
+    if (s.height < 0 || s.height > LARGEST || PyArray_DIM(dense, 0) != sizes[!s.turned] || !s.width) return NULL;
+    if (s.height * s.width > LARGEST || left_to_governor(call, (s.count + s.height) * s.width)) return NULL;
+    for (int64_t i = 0; i < 2 * s.count; i++)
+        if (s.places[i] < 0 || s.places[i] >= sizes[i & 1]) return NULL;
+    npy_intp made_sizes[2] = {s.height, s.width};
+    PyArrayObject *made = fresh(PyArray_TYPE(values), 2, made_sizes);
+    if (!made) return NULL;
+    s.out = PyArray_DATA(made);
+    Call taken = *call;
+    if (s.width < 8) taken.threads = 1;
+    work_through(&taken, doubles ? sparse_product_f8 : sparse_product_f4, &s, SCATTER_PARTS, scatter_piece(&taken), (s.count + s.height) * s.width);
+    return (PyObject *)made;
+}

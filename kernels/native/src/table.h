@@ -18,6 +18,8 @@
 #include "attention.c"
 #include "update.c"
 #include "strings.c"
+#include "linalg.c"
+#include "images.c"
 
 #define NAMED(name) {#name, k_##name}
 
@@ -35,5 +37,8 @@ const Kernel TABLE[] = {
     NAMED(max_pool), NAMED(max_pool_grad), NAMED(depthwise), NAMED(depthwise_to_images), NAMED(depthwise_to_weights),
     NAMED(batch_norm), NAMED(batch_norm_by), NAMED(batch_norm_grad), NAMED(uniform), NAMED(normal), NAMED(truncated_normal), NAMED(matmul), NAMED(primitives), NAMED(prepared), NAMED(parts), NAMED(product), NAMED(lstm), NAMED(lstm_grad), NAMED(attention), NAMED(head_products), NAMED(rotary),
     NAMED(descend), NAMED(update), NAMED(buckets), NAMED(split), NAMED(sparse_segment_sum),
+    NAMED(cholesky), NAMED(triangular), NAMED(solve), NAMED(determinant), NAMED(qr), NAMED(eigh),
+    NAMED(resized), NAMED(resized_back), NAMED(boxes), NAMED(strong_buckets), NAMED(numbers_of), NAMED(lowered), NAMED(glued),
+    NAMED(lengths), NAMED(unsorted_segment_extreme), NAMED(sparse_product),
     {NULL, NULL},
 };

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import actorflow as af
 from actorflow.errors import OpError
 from actorflow.kernels.native import scatter, strings
 from actorflow.kernels.native.library import loaded
 from actorflow.kernels.sparse import segment
+from actorflow.kernels.strings import elementwise, numbers, split
 from actorflow.kernels.strings import hash as hashing
-from actorflow.kernels.strings import split
 
 pytestmark = pytest.mark.skipif(loaded() is None, reason="the library in C is not there")
 
@@ -95,3 +96,96 @@ def test_sums_of_picked_rows_are_pythons_and_so_are_their_errors(seed: int) -> N
             assert str(raised.value) == str(error)
             continue
         assert equal([scatter.sparse_segment_sum(*given)], [wanted])
+
+
+@pytest.mark.parametrize("key", [[7, 9], [0, 0], [2**64 - 1, 2**63]])
+def test_buckets_by_a_key_are_pythons(key: list[int], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = tensor([rng.bytes(size) for size in (*range(140), 1000)])
+    for count in (1, 997, 2**63 - 1):
+        reference = hashing.string_to_hash_bucket_strong(np, x, num_buckets=count, key=key)
+        assert equal([strings.string_to_hash_bucket_strong(np, x, num_buckets=count, key=key)], [reference])
+
+
+NUMBERS = [
+    b"1",
+    b" -2.5\t",
+    b"1e10",
+    b".5",
+    b"5.",
+    b"1e-400",
+    b"1e400",
+    b"0.1",
+    b"-0",
+    b"+7E+2",
+    b"1e22",
+    b"1e23",
+    b"00012",
+]
+NUMBERS += [b"123456789012345678901234567890", b"3.14159265358979323846", b"179769313486231580793e289", b"4.9e-324"]
+NO_NUMBERS = [
+    b"",
+    b" ",
+    b"1x",
+    b".",
+    b"e5",
+    b"1e",
+    b"1e+",
+    b"--1",
+    b"1 2",
+    b"1_0",
+    b"1\x00",
+    b"+",
+    b"0x",
+    b"1.2.3",
+    b"\xb2",
+]
+
+
+@pytest.mark.parametrize("kind", [af.float32, af.float64, af.int32, af.int64], ids=str)
+def test_numbers_are_pythons(kind: Any, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    scales = 10.0 ** rng.integers(-30, 30, 300)
+    reals = [b"inf", b"-nan", b"0x1p3", *NUMBERS, *(repr(float(x)).encode() for x in rng.normal(size=300) * scales)]
+    wholes = [b"%d" % x for x in (*rng.integers(-(2**31), 2**31, 50), -(2**31), 2**31 - 1)]
+    for texts in ([text] for text in [*reals, *wholes, *NO_NUMBERS, b"2147483648", b"9223372036854775807", b"1" * 19]):
+        try:
+            reference = numbers.string_to_number(np, tensor(texts), out_type=kind)
+        except ValueError as error:
+            with pytest.raises(ValueError) as raised:
+                strings.string_to_number(np, tensor(texts), out_type=kind)
+            assert str(raised.value) == str(error)
+            continue
+        result = strings.string_to_number(np, tensor(texts), out_type=kind)
+        assert (result.dtype, result.tobytes()) == (reference.dtype, reference.tobytes()), texts
+    whole = tensor(wholes).reshape(4, -1)
+    assert equal(
+        [strings.string_to_number(np, whole, out_type=kind)], [numbers.string_to_number(np, whole, out_type=kind)]
+    )
+
+
+def test_letters_lengths_and_joints_are_pythons(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = tensor([bytes(range(256)), b"", *(rng.bytes(int(n)) for n in rng.integers(0, 60, 62))]).reshape(8, 8)
+    single = tensor([b"--"]).reshape(())
+    assert equal([strings.lower(np, x, encoding="")], [elementwise.lower(np, x, encoding="")])
+    assert equal([strings.upper(np, x, encoding="")], [elementwise.upper(np, x, encoding="")])
+    assert equal([strings.length(np, x, unit="BYTE")], [elementwise.length(np, x, unit="BYTE")])
+    for parts in ([x], [x, x], [x, single, x], [single, x], [single, single], [], [x] * 20):
+        for separator in ("", "_-"):
+            result = strings.string_join(np, parts, separator=separator)
+            assert equal([result], [elementwise.string_join(np, parts, separator=separator)])
+    with pytest.raises(ValueError, match="can't be joined"):
+        strings.string_join(np, [x, x[:2]], separator="")
+
+
+def test_new_strings_are_kept_by_their_tensor_alone() -> None:
+    x = tensor([b"Some-Text", b"Other"])
+    of_new, before = sys.getrefcount(b"".join([b"a", b"b"])), [sys.getrefcount(x[0]), sys.getrefcount(x[1])]
+    low, both = loaded().call("lowered", 1, x, False), loaded().call("glued", 1, b"/", x, x)
+    assert [sys.getrefcount(low[0]), sys.getrefcount(both[1])] == [of_new + 1] * 2
+    assert [sys.getrefcount(x[0]), sys.getrefcount(x[1])] == before
+    wrong = tensor([b"good", None])
+    for name, arguments in (("lowered", (False,)), ("lengths", ()), ("numbers_of", ("f",))):
+        assert loaded().call(name, 1, wrong, *arguments) is NotImplemented
+    assert loaded().call("glued", 1, b"", wrong, wrong) is NotImplemented
