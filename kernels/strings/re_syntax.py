@@ -44,6 +44,7 @@ _POSIX = {
 }
 _BOUNDARY = f"(?:(?<![{_WORD}])(?=[{_WORD}])|(?<=[{_WORD}])(?![{_WORD}]))"
 _INSIDE = f"(?:(?<![{_WORD}])(?![{_WORD}])|(?<=[{_WORD}])(?=[{_WORD}]))"
+_PLACES = (r"\A", r"\Z", "(?m:^)", "(?m:$)", _BOUNDARY, _INSIDE)
 _REPEAT = re.compile(r"[*+?]|\{\d+(?:,\d*)?\}")
 _FLAGS = re.compile(r"\(\?([imsU]*)(?:-([imsU]+))?([:)])")
 _HEX = re.compile(r"x(?:([0-9A-Fa-f]{2})|\{([0-9A-Fa-f]+)\})")
@@ -66,6 +67,10 @@ class Group:
 
     alternatives: list[list[Group | Repeat]] = field(default_factory=lambda: [[]])
 
+    def least_width(self) -> int:
+        """The number of characters that a match has at least."""
+        return min(sum(part.least_width() for part in parts) for parts in self.alternatives)
+
     def work(self, size: int) -> Work:
         """The work that it may take to match it from one place of a text of `size` characters."""
         total = Work(0, 0)
@@ -87,6 +92,10 @@ class Repeat:
     most: int | None
     group: Group | None
 
+    def least_width(self) -> int:
+        """See `Group.least_width`."""
+        return self.least * (1 if self.group is None else self.group.least_width())
+
     def work(self, size: int) -> Work:
         """See `Group.work`."""
         most = size if self.most is None else min(self.most, size)
@@ -100,6 +109,8 @@ class Repeat:
 
 _SINGLE = Work(1, 1)
 _ONCE = Repeat(1, 1, None)
+_PLACE = Repeat(0, 0, None)
+"""A condition about a place, such as a boundary of words, which takes no character."""
 
 
 class _Level:
@@ -139,9 +150,10 @@ class _Translation:
             raise ValueError(f"bad repetition operator: {text!r}")
         parts = self.levels[-1].group.alternatives[-1]
         last = parts.pop()
+        place = last is _PLACE
         least = numbers[0] if numbers else int(text == "+")
         most = 1 if text == "?" else None if not numbers or text.endswith(",}") else numbers[-1]
-        parts.append(Repeat(least, most, last if isinstance(last, Group) else None))
+        parts.append(last if place else Repeat(least, most, last if isinstance(last, Group) else None))
         self.out.append(text)
         self.at = match.end()
         if self.rest.startswith("?", self.at):
@@ -178,7 +190,7 @@ class _Translation:
             self.out.append("(?m:^)" if level.multiline else r"\A")
         else:
             self.out.append(re.escape(char))
-        level.group.alternatives[-1].append(_ONCE)
+        level.group.alternatives[-1].append(_PLACE if self.out[-1] in _PLACES else _ONCE)
         return True
 
     def _open(self) -> bool:

@@ -3,6 +3,9 @@
 RE2's time is linear in the text, whatever the pattern, and other threads go on meanwhile. `re` backtracks, and holds the
 interpreter: a pattern that a client of a cluster sent could stop a worker forever, its event loop too. So without RE2, a string
 is refused over which a pattern might take more than `MOST_STEPS`.
+
+A call of RE2 from Python takes microseconds for each match. So `re` also takes what it can't take long over: ASCII, up to
+`QUICK_STEPS`, and patterns whose matches are never empty.
 """
 
 from __future__ import annotations
@@ -11,14 +14,41 @@ import functools
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, AnyStr, Protocol
 
 from actorflow.errors import UnimplementedError
 
-from .re_syntax import translate
+from .re_syntax import Group, translate
 
 MOST_STEPS = 1_000_000_000
 """The number of steps of backtracking that Python's `re` may take over one string: about a second at the worst."""
+
+
+QUICK_STEPS = 1 << 20
+"""The number of steps of backtracking that `re` may take over a string where RE2 is there: a millisecond at the worst."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    r"""The text that a match becomes: bytes, and the numbers of groups that stand there.
+
+    Example:
+        >>> import re
+        >>> Rewrite((b"<", 1, b">"))(re.match(b"a(b)", b"ab"))
+        b'<b>'
+    """
+
+    parts: tuple[bytes | int, ...]
+
+    def __call__(self, match: Any) -> bytes:
+        return b"".join(part if isinstance(part, bytes) else _as_bytes(match.group(part)) for part in self.parts)
+
+    def for_text(self) -> str | Callable[[re.Match[str]], str]:
+        """The argument of `sub` for it: a template where no group stands, which is quicker than a function."""
+        if not all(isinstance(part, bytes) for part in self.parts):
+            return lambda match: self(match).decode("utf-8", "surrogateescape")
+        return self(None).decode("utf-8", "surrogateescape").replace("\\", "\\\\")
 
 
 class Pattern(Protocol):
@@ -29,7 +59,7 @@ class Pattern(Protocol):
     def fits(self, value: bytes) -> bool:
         """Whether all of `value` matches."""
 
-    def replaced(self, value: bytes, rewrite: Callable[[Any], bytes], once: bool) -> bytes:
+    def replaced(self, value: bytes, rewrite: Rewrite, once: bool) -> bytes:
         """`value` with its matches, or the first match, rewritten."""
 
 
@@ -45,12 +75,49 @@ class Re2Pattern:
             reason = error.args[0] if error.args else error
             raise ValueError(reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)) from None
         self.groups: int = self._pattern.groups
+        self._quick = _quick(pattern)
 
     def fits(self, value: bytes) -> bool:
+        quick = self._quick
+        if quick is not None and value.isascii() and quick.is_quick(len(value)):
+            return quick.pattern.fullmatch(value.decode("ascii")) is not None
         return self._pattern.fullmatch(value) is not None
 
-    def replaced(self, value: bytes, rewrite: Callable[[Any], bytes], once: bool) -> bytes:
+    def replaced(self, value: bytes, rewrite: Rewrite, once: bool) -> bytes:
+        quick = self._quick
+        if quick is not None and value.isascii() and quick.is_quick(len(value)):
+            text = quick.pattern.sub(rewrite.for_text(), value.decode("ascii"), count=int(once))
+            return text.encode("utf-8", "surrogateescape")
         return _replaced(self._pattern.search, value, rewrite, once)
+
+
+class _Quick:
+    """A pattern of Python's `re` that stands in for RE2's over short strings."""
+
+    def __init__(self, pattern: re.Pattern[str], parts: Group) -> None:
+        self.pattern, self._parts = pattern, parts
+        self._longest, self._too_long = 0, 1 << 62
+
+    def is_quick(self, size: int) -> bool:
+        """Whether each string of `size` characters is matched within `QUICK_STEPS`."""
+        if size <= self._longest:
+            return True
+        if size >= self._too_long:
+            return False
+        if self._parts.work(size).steps * size > QUICK_STEPS:
+            self._too_long = size
+            return False
+        self._longest = size
+        return True
+
+
+def _quick(pattern: bytes) -> _Quick | None:
+    """The pattern for `re`, if that takes it and matches of it are never empty."""
+    try:
+        translated, parts = translate(pattern.decode())
+    except (ValueError, re.error, UnimplementedError):
+        return None
+    return _Quick(translated, parts) if parts.least_width() else None
 
 
 class BacktrackingPattern:
@@ -69,7 +136,7 @@ class BacktrackingPattern:
     def fits(self, value: bytes) -> bool:
         return self._pattern.fullmatch(self._checked(value, False)) is not None
 
-    def replaced(self, value: bytes, rewrite: Callable[[Any], bytes], once: bool) -> bytes:
+    def replaced(self, value: bytes, rewrite: Rewrite, once: bool) -> bytes:
         text = self._checked(value, True)
 
         def rewritten(match: re.Match[str]) -> str:
@@ -146,7 +213,7 @@ def _library() -> Any:
     return re2
 
 
-def rewriter(rewrite: bytes, pattern: Pattern) -> Callable[[Any], bytes]:
+def rewriter(rewrite: bytes, pattern: Pattern) -> Rewrite:
     r"""The function that makes of a match the text of a rewrite with `\0` to `\9`. Raises ValueError for a number of no group
     of `pattern`."""
     parts: list[bytes | int] = []
@@ -159,11 +226,7 @@ def rewriter(rewrite: bytes, pattern: Pattern) -> Callable[[Any], bytes]:
             parts.append(int(piece[1:]))
         else:
             raise ValueError(f"The rewrite {rewrite!r} has {piece!r}, but the pattern has {pattern.groups} groups.")
-
-    def written(match: Any) -> bytes:
-        return b"".join(part if isinstance(part, bytes) else _as_bytes(match.group(part)) for part in parts)
-
-    return written
+    return Rewrite(tuple(parts))
 
 
 def _as_bytes(text: bytes | str | None) -> bytes:

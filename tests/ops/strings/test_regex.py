@@ -144,3 +144,53 @@ async def test_a_run_tells_of_a_refused_string(monkeypatch: pytest.MonkeyPatch) 
             await session.run(wrong, {text: np.array([b"a"], object)})
         assert (await session.run(cleaned, {text: np.array([b"aaa"], object)})).tolist() == [b""]
     compiled.cache_clear()
+
+
+QUICK = [
+    b"[0-9]+",
+    b"a|ab",
+    rb"\w+@\w+",
+    b"(a)(b)?",
+    b"[^a-c ]",
+    rb"\bx",
+    b"(?i)word",
+    b"x{2,3}?y",
+    rb"\s\s*",
+    b"(?:ab)+c?",
+]
+
+
+@pytest.mark.parametrize("pattern", QUICK)
+@pytest.mark.parametrize("rewrite", [b"", b"-", rb"<\0>", rb"a\\b", rb"[\1]"])
+def test_what_re_takes_in_place_of_re2_is_what_re2_gives(
+    pattern: bytes, rewrite: bytes, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("re2")
+    rng = random.Random(seed)
+    texts = ["".join(rng.choices("abcxyW 019@-é\n", k=rng.randrange(30))).encode() for _ in range(60)]
+    quick = compiled(pattern)
+    assert isinstance(quick, regex.Re2Pattern) and quick._quick is not None
+    monkeypatch.setattr(regex, "_quick", lambda pattern: None)
+    slow = regex.Re2Pattern(regex._library(), pattern)
+    if b"1" in rewrite and not slow.groups:
+        return
+    for text in texts:
+        written = rewriter(rewrite, slow)
+        assert quick.fits(text) == slow.fits(text), text
+        for once in (False, True):
+            assert quick.replaced(text, written, once) == slow.replaced(text, written, once), text
+
+
+@pytest.mark.parametrize("pattern", [b"", b"a*", rb"\b", b"$", b"(?:a|b*)", rb"\b\B*", b"(a?)+"])
+def test_patterns_of_matches_that_may_be_empty_stay_with_re2(pattern: bytes) -> None:
+    pytest.importorskip("re2")
+    assert regex._quick(pattern) is None
+
+
+def test_long_strings_stay_with_re2() -> None:
+    pytest.importorskip("re2")
+    quick = regex._quick(b"[0-9]+[a-z]+[0-9]+")
+    assert quick is not None and quick.is_quick(20)
+    assert not quick.is_quick(10_000)
+    assert not quick.is_quick(20_000)
+    assert quick.is_quick(10)
