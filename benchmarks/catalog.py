@@ -16,6 +16,7 @@ FAMILIES = (
     "steps",
     "shared_host",
     "models",
+    "kinds",
     "torch_steps",
     "onnx_models",
     "ops",
