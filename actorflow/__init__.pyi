@@ -76,6 +76,7 @@ from actorflow.cluster import launch as launch
 from actorflow.cluster.config.spec import ClusterSpec as ClusterSpec
 from actorflow.cluster.processes.local import LocalCluster as LocalCluster
 from actorflow.cluster.server import Server as Server
+from actorflow.engine.batching.rows import Batching as Batching
 from actorflow.engine.eager.functions.function import Function as Function
 from actorflow.engine.eager.functions.function import RetracingWarning as RetracingWarning
 from actorflow.engine.eager.functions.function import function as function
@@ -622,6 +623,7 @@ __all__ = [
     "AggregationMethod",
     "Assert",
     "Barrier",
+    "Batching",
     "ClusterSpec",
     "ConditionalAccumulator",
     "CostModel",

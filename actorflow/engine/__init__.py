@@ -1,5 +1,6 @@
 """Runs a graph in one process: devices, placement, passes, plans, actors, sessions, and ops that run at once.
 
+batching/   requests that wait together go through one step together
 device/     the interface of devices, and how they are found
 eager/      ops that run at once, tapes and functions
 formats/    the interface of formats of checkpoints, and how they are found

@@ -10,6 +10,8 @@ import anyio
 import numpy as np
 import pytest
 
+from actorflow.engine.batching.batcher import Batcher
+from actorflow.engine.batching.rows import Batching
 from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.errors import (
     DeadlineExceededError,
@@ -18,8 +20,6 @@ from actorflow.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from actorflow.frontends.serving.batcher import Batcher
-from actorflow.frontends.serving.batching import Batching
 
 KEY = ("f", ("y",))
 

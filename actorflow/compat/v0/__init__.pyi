@@ -15,6 +15,7 @@ from actorflow.compat.v1 import AggregationMethod as AggregationMethod
 from actorflow.compat.v1 import Assert as Assert
 from actorflow.compat.v1 import AttrValue as AttrValue
 from actorflow.compat.v1 import Barrier as Barrier
+from actorflow.compat.v1 import Batching as Batching
 from actorflow.compat.v1 import COMPILER_VERSION as COMPILER_VERSION
 from actorflow.compat.v1 import CXX11_ABI_FLAG as CXX11_ABI_FLAG
 from actorflow.compat.v1 import ClusterSpec as ClusterSpec
@@ -723,6 +724,7 @@ __all__ = [
     "Assert",
     "AttrValue",
     "Barrier",
+    "Batching",
     "COMPILER_VERSION",
     "CXX11_ABI_FLAG",
     "ClusterSpec",

@@ -158,6 +158,7 @@ from actorflow.compat.v1.options import RunOptions as RunOptions
 from actorflow.compat.v1.sessions import InteractiveSession as InteractiveSession
 from actorflow.compat.v1.sessions import Session as Session
 from actorflow.compat.v1.sessions import get_default_session as get_default_session
+from actorflow.engine.batching.rows import Batching as Batching
 from actorflow.engine.eager.functions.function import Function as Function
 from actorflow.engine.eager.functions.function import RetracingWarning as RetracingWarning
 from actorflow.engine.eager.functions.function import function as function
@@ -713,6 +714,7 @@ __all__ = [
     "Assert",
     "AttrValue",
     "Barrier",
+    "Batching",
     "COMPILER_VERSION",
     "CXX11_ABI_FLAG",
     "ClusterSpec",

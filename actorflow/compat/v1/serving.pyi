@@ -2,7 +2,7 @@
 
 from actorflow.frontends.serving.application import Application as Application
 from actorflow.frontends.serving.application import app as app
-from actorflow.frontends.serving.batching import Batching as Batching
+from actorflow.frontends.serving.model import Batching as Batching
 from actorflow.frontends.serving.model import Model as Model
 from actorflow.frontends.serving.versions import VersionPolicy as VersionPolicy
 

@@ -103,8 +103,16 @@ class Callable_:
         return {feed.tensor_id: feed(value) for feed, value in zip(self._feeds, values)}
 
 
-def refuse_await(session: str) -> None:
-    """Raises TypeError where the line of the program that led here awaits its result."""
+_INSTEAD = "use `async with af.Session(...) as session:` and `await session.run(...)`"
+
+
+def refuse_await(session: str, instead: str = _INSTEAD) -> None:
+    """Raises TypeError where the line of the program that led here awaits its result.
+
+    Args:
+        session: the words for what was called.
+        instead: what a program writes that awaits.
+    """
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "actorflow":
         frame = frame.f_back
@@ -112,7 +120,7 @@ def refuse_await(session: str) -> None:
         raise TypeError(
             with_topic(
                 f"A blocking {session} gives its results at once: leave `await` out. To let the event loop do other work "
-                "meanwhile, use `async with af.Session(...) as session:` and `await session.run(...)`.",
+                f"meanwhile, {instead}.",
                 "blocking-or-async",
             )
         )

@@ -17,6 +17,7 @@ model.py       `load`
 backend.py     `Backend`, for ONNX's own test suite
 builders/      the builders of ops, by family
 exporter/      `save`: graphs as ONNX files, by a rule for each op
+inference/     `InferenceSession`: the names that users of onnxruntime know, with `await session.run_async(...)`
 """
 
 from actorflow.public import namespace as _namespace

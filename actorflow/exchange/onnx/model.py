@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,21 +98,23 @@ def load(
     """
     proto, folders = read(source, folder)
     try:
-        return _built(proto, folders, shapes or {}, values or {}, trainable, name or "")
+        return built(proto, folders, shapes or {}, values or {}, trainable, name or "")
     except OpError as error:
         if isinstance(source, (str, os.PathLike)):
             error.add_note(f"  in the model {os.fspath(source)!r}")
         raise
 
 
-def _built(
+def built(
     proto: Any,
     folders: Any,
     shapes: Mapping[str, Sequence[int | None]],
     values: Mapping[str, Any],
-    trainable: bool | Callable[[str], bool],
-    name: str,
+    trainable: bool | Callable[[str], bool] = False,
+    name: str = "",
+    fed: Collection[str] = (),
 ) -> Model:
+    """`load` for the message of a file. Initializers that are `fed` are inputs."""
     opsets = {("" if i.domain == "ai.onnx" else i.domain): i.version for i in proto.opset_import} or {"": 1}
     functions = {(f.domain, f.name, f.overload): f for f in proto.functions}
     file = File(opsets, functions, folders)
@@ -125,7 +127,7 @@ def _built(
     graph = get_default_graph()
     scope = Scope(file)
     with graph.as_default(), graph.name_scope(name):
-        weights = _weights(proto.graph, scope, trainable)
+        weights = _weights(proto.graph, scope, trainable, fed)
         _take_values(proto.graph, scope, values)
         inputs = _inputs(proto.graph, scope, dict(shapes))
         scope.build(proto.graph)
@@ -148,11 +150,15 @@ def _type_of(info: Any) -> ValueType:
     return value_type(info.type, info.name)
 
 
-def _weights(graph: Any, scope: Scope, trainable: bool | Callable[[str], bool]) -> dict[str, Variable]:
-    """Puts the initializers into the scope; those that are trained as variables."""
+def _weights(
+    graph: Any, scope: Scope, trainable: bool | Callable[[str], bool], fed: Collection[str]
+) -> dict[str, Variable]:
+    """Puts the initializers that are not fed into the scope; those that are trained as variables."""
     variables: dict[str, Variable] = {}
     chosen = trainable if callable(trainable) else lambda name: bool(trainable)
     for tensor in graph.initializer:
+        if tensor.name in fed:
+            continue
         value = array_of(tensor, scope.file.folder)
         if value.dtype.kind == "f" and chosen(tensor.name):
             variables[tensor.name] = Variable(np.array(value), name=_plain(tensor.name))

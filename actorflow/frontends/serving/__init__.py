@@ -17,8 +17,6 @@ Work that repeats is done once. The head of a connection's requests is parsed on
 all requests that differ in ids and tensors alone, and the JSON of their answers is written once (`protocols/forms.py`).
 
 application.py  `Application` and `app`: the models, refusals, and the answers to all requests
-batcher.py      `Batcher`: requests that wait together go through one step together
-batching.py     `Batching`: sizes and bounds; the rows of a batch
 command.py      `actorflow serve`
 exchange.py     `Exchange`: a request and its answer by callbacks
 guard.py        addresses, tokens, hosts: which requests are refused before they are read

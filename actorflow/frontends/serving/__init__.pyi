@@ -19,8 +19,6 @@ Work that repeats is done once. The head of a connection's requests is parsed on
 all requests that differ in ids and tensors alone, and the JSON of their answers is written once (`protocols/forms.py`).
 
 application.py  `Application` and `app`: the models, refusals, and the answers to all requests
-batcher.py      `Batcher`: requests that wait together go through one step together
-batching.py     `Batching`: sizes and bounds; the rows of a batch
 command.py      `actorflow serve`
 exchange.py     `Exchange`: a request and its answer by callbacks
 guard.py        addresses, tokens, hosts: which requests are refused before they are read
@@ -37,7 +35,7 @@ versions.py     `Served`: the versions of a model under a name, and their reload
 
 from actorflow.frontends.serving.application import Application as Application
 from actorflow.frontends.serving.application import app as app
-from actorflow.frontends.serving.batching import Batching as Batching
+from actorflow.frontends.serving.model import Batching as Batching
 from actorflow.frontends.serving.model import Model as Model
 from actorflow.frontends.serving.versions import VersionPolicy as VersionPolicy
 

@@ -14,10 +14,10 @@ import anyio
 
 from actorflow.base.process import machine
 from actorflow.base.reports.logs import get_logger
+from actorflow.engine.batching.rows import Batching
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.errors import InvalidArgumentError, OpError, PermissionDeniedError
 from actorflow.frontends.ext.asgi import Message, Receive, Send
-from actorflow.frontends.serving.batching import Batching
 from actorflow.frontends.serving.exchange import Exchange
 from actorflow.frontends.serving.guard import Guard
 from actorflow.frontends.serving.large import SMALL, Large, is_small

@@ -64,8 +64,8 @@ def _run(arguments: argparse.Namespace) -> int:
         )
     tls = _tls(arguments.tls_cert, arguments.tls_key)
     host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
+    from actorflow.engine.batching.rows import Batching
     from actorflow.frontends.serving.application import Application
-    from actorflow.frontends.serving.batching import Batching
     from actorflow.frontends.serving.http import server
     from actorflow.frontends.serving.protocols.pages import lines
 

@@ -14,14 +14,17 @@ import numpy as np
 from actorflow.base import dtypes
 from actorflow.base.process import machine
 from actorflow.base.reports.logs import get_logger
+from actorflow.engine.batching import rows as batch_rows
+from actorflow.engine.batching.batcher import Batcher, Done, Pending
 from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.engine.session.session import Session
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, UnavailableError
-from actorflow.frontends.serving.batcher import Batcher, Done, Pending
-from actorflow.frontends.serving.batching import Batching
 from actorflow.frontends.serving.signature import Signature
 from actorflow.frontends.serving.sources import DEFAULT, Signatures, Source, read
 from actorflow.public import public
+
+Batching = batch_rows.Batching
+public("af.serving", of="Batching")
 
 _LOG = get_logger("serving")
 _CALLS = 32

@@ -115,6 +115,10 @@ class LoopDriver:
             self._loop.close()
             self._begin()
 
+    def drives(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Whether this is its loop."""
+        return loop is self._loop
+
     def call(self, start: Start[T]) -> T:
         """Runs `start()` to its end on the loop. KeyboardInterrupt cancels it, waits for its end, and is raised.
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import anyio
 
+from actorflow.engine.batching.rows import Batch, Batching
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.errors import (
@@ -28,7 +29,6 @@ from actorflow.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from actorflow.frontends.serving.batching import Batch, Batching
 
 _OF_NO_REQUEST = (UnavailableError, DeadlineExceededError, ResourceExhaustedError)
 """Errors that are no fault of one request in a batch."""

@@ -12,13 +12,13 @@ from actorflow.errors import InvalidArgumentError
 from actorflow.public import public
 
 
-@public("af.serving")
+@public("af")
 @dataclass(frozen=True, slots=True)
 class Batching:
     """How requests are put together.
 
     Example:
-        >>> batching = af.serving.Batching(max_size=8, max_delay=0.001, sizes=(1, 4, 8))
+        >>> batching = af.Batching(max_size=8, max_delay=0.001, sizes=(1, 4, 8))
         >>> batching.max_size
         8
 
@@ -51,7 +51,7 @@ class Batching:
         """The number of rows that a step for `rows` has.
 
         Example:
-            >>> af.serving.Batching(max_size=8, sizes=(1, 4, 8)).padded(3)
+            >>> af.Batching(max_size=8, sizes=(1, 4, 8)).padded(3)
             4
         """
         return next((size for size in self.sizes if size >= rows), rows)
