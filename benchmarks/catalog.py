@@ -35,6 +35,7 @@ FAMILIES = (
     "loop_lag",
     "concurrency",
     "clients",
+    "awaiting",
     "serving",
     "serving_bodies",
     "memory",
