@@ -116,7 +116,7 @@ class InferenceSession:
         return [*self._model.overridable]
 
     def get_modelmeta(self) -> ModelMetadata:
-        """What the file says of itself."""
+        """The file's description of itself."""
         return self._model.metadata
 
     def get_session_options(self) -> SessionOptions:
