@@ -101,7 +101,7 @@ class InferenceSession:
         self._driver: LoopDriver | None = None
         self._closed = False
 
-    # What the file says
+    # The file
 
     def get_inputs(self) -> list[NodeArg]:
         """The inputs that each run feeds, in the order of the file."""
