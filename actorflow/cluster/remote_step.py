@@ -90,10 +90,10 @@ _Run: TypeAlias = Callable[[list[Any], Trace | None], StepResult[list[Any]]]
 _Request = TypeVar("_Request", RunPlan, RunPart)
 
 
-def begin_step(link: Link, request: _Request, begin: Callable[[_Request], StepResult[Any]]) -> StepResult[Any]:
+def begin_step(link: Link, request: _Request, begin: Callable[[_Request, Link], StepResult[Any]]) -> StepResult[Any]:
     """Begins a step by `begin`. If that fails, drops the feeds, which may be here before the request."""
     try:
-        return begin(request)
+        return begin(request, link)
     except BaseException:
         link.tokens.finish(request.step)
         raise

@@ -132,19 +132,7 @@ class Graph(Interchange):
         node_name = self._node_name(name or op_type, scope)
         for tensor in inputs:
             if tensor.graph is not self:
-                raise ValueError(
-                    describe(
-                        f"The input {tensor.name} belongs to another graph than the node that it enters.",
-                        node=node_name,
-                        op=op_type,
-                        where=where,
-                        details=[f"{tensor.name} was made at {tensor.where}"],
-                        hint=with_topic(
-                            "Build what belongs together inside of one graph: with graph.as_default(): ...",
-                            "another-graph",
-                        ),
-                    )
-                )
+                raise _foreign_input(tensor, node_name, op_type, where)
         controls = self._controls(scope, inputs)
         if scope.flow is not None:
             inputs, controls = scope.flow.admit(op_type, inputs, controls)
@@ -433,6 +421,21 @@ class Graph(Interchange):
 
     def __repr__(self) -> str:
         return f"<actorflow.Graph of {len(self._nodes)} nodes at version {self.version}>"
+
+
+def _foreign_input(tensor: Tensor, node: str, op: str, where: Where | None) -> ValueError:
+    """The error of a node with an input of another graph."""
+    hint = "Build what belongs together inside of one graph: with graph.as_default(): ..."
+    return ValueError(
+        describe(
+            f"The input {tensor.name} belongs to another graph than the node that it enters.",
+            node=node,
+            op=op,
+            where=where,
+            details=[f"{tensor.name} was made at {tensor.where}"],
+            hint=with_topic(hint, "another-graph"),
+        )
+    )
 
 
 def _kinds(inputs: Sequence[Tensor]) -> list[str]:

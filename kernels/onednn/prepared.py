@@ -277,6 +277,12 @@ class Work:
             self._parts[0].check(status)
 
 
+def _panels(weighted: Weighted, matrix: Matrix, piece: Any, activation: str) -> Panels:
+    """A product of matrices, or the columns of a piece of it, by panels."""
+    part = piece if isinstance(piece, Columns) else Columns(piece, 0, 0, matrix.n)
+    return Panels(part.rows, part.begin, part.end, weighted.weights, matrix, weighted.bias, weighted.given, activation)
+
+
 def kernel_of(
     weighted: Weighted,
     *,
@@ -317,9 +323,7 @@ def kernel_of(
     def program_for(piece: Any) -> Program | Panels:
         if in_panels:
             assert matrix is not None
-            part = piece if isinstance(piece, Columns) else Columns(piece, 0, 0, matrix.n)
-            inputs, bias = weighted.given, weighted.bias
-            return Panels(part.rows, part.begin, part.end, weighted.weights, matrix, bias, inputs, activation)
+            return _panels(weighted, matrix, piece, activation)
         own = library.set_threads(1)
         try:
             builder, pd = described(library, piece)

@@ -39,9 +39,9 @@ from actorflow.cluster.wire.rpc import Handler
 from actorflow.cluster.wire.signatures import decode_signature
 from actorflow.cluster.worker.worker import Worker
 from actorflow.engine.passes.options import PlanOptions
-from actorflow.engine.placement.measuring import decode_observed, encode_observed
+from actorflow.engine.placement.measuring import NodeMeasurement, decode_observed, encode_observed
 from actorflow.engine.placement.search.codec import encode_problem
-from actorflow.engine.placement.simulation.link_costs import links_from_rows
+from actorflow.engine.placement.simulation.link_costs import LinkCosts, links_from_rows
 from actorflow.engine.runtime.diagnostics.trace import Trace
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.engine.runtime.event_loops.step_result import StepResult
@@ -106,46 +106,11 @@ class MasterService:
             plan = await session.prepare(signature, request.coalesce, isinstance(request, PrepareTrial))
             return [plan, msgpack.packb(session.newly_placed())]
 
-        def find_plan(request: RunPlan) -> tuple[MasterSession, MasterPlan]:
-            self._worker.check_open()
-            if self.only not in ("", link.task):
-                raise UnavailableError(
-                    f"{self._me.task} takes no steps now: the chief's supervisor restores variables.",
-                    hint="Try again in a moment. If that lasts, the chief is gone; it has to be started again.",
-                )
-            session = self._session(request.session, link)
-            try:
-                link.check_epoch(request.epoch)
-            except AbortedError:
-                self._root.start(self._let_go(link))
-                raise
-            if not 0 <= request.plan < len(session.plans):
-                raise NotFoundError(f"The session has no plan {request.plan}.")
-            return session, session.plans[request.plan]
-
-        def begin_plan(request: RunPlan) -> StepResult[Any]:
-            session, plan = find_plan(request)
-            step = next(self._numbers)
-            if plan.partial:
-                return serve_partial_step(
-                    link.tokens, request, lambda caller: session.steps.run_partial(plan, step, caller, request.step)
-                )
-
-            def run(values: list[Any], trace: Trace | None) -> StepResult[list[Any]]:
-                return session.steps.run(plan, step, values, request.timeout, trace, request.step)
-
-            spanned = in_span(link, request.step, "actorflow.step", self._me.task, run)
-            return serve_step(link, request, plan.partitioned.feeds, plan.forms, spanned)
-
         def run_plan(request: RunPlan) -> StepResult[Any]:
-            return begin_step(link, request, begin_plan)
+            return begin_step(link, request, self._begin_plan)
 
         async def close_session(request: CloseSession) -> None:
-            session = self._session(request.session, link)
-            del self.sessions[request.session]
-            closing = self._root.start(session.close())  # which ends, whether or not the client waits for it
-            if closing is not None:
-                await asyncio.shield(closing)
+            await self._close_session(request, link)
 
         async def explain(request: Explain) -> str:
             return self._session(request.session, link).explain(request.node)
@@ -167,13 +132,7 @@ class MasterService:
             await self._session(request.session, link).replan()
 
         async def learn_costs(request: LearnCosts) -> None:
-            session = self._session(request.session, link)
-            try:
-                rows, links = msgpack.unpackb(request.costs)
-                observed, costs = decode_observed(rows), None if links is None else links_from_rows(links)
-            except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
-                raise InvalidArgumentError(f"The costs can't be read: {error}") from None
-            session.learn(observed, costs)
+            self._session(request.session, link).learn(*_decode_costs(request.costs))
 
         async def pose_placement(request: PosePlacement) -> bytes:
             problem = await self._session(request.session, link).posed()
@@ -204,6 +163,44 @@ class MasterService:
             "search_placement": search_placement,
             "settle_placement": settle_placement,
         }
+
+    def _find_plan(self, request: RunPlan, link: Link) -> tuple[MasterSession, MasterPlan]:
+        self._worker.check_open()
+        if self.only not in ("", link.task):
+            raise UnavailableError(
+                f"{self._me.task} takes no steps now: the chief's supervisor restores variables.",
+                hint="Try again in a moment. If that lasts, the chief is gone; it has to be started again.",
+            )
+        session = self._session(request.session, link)
+        try:
+            link.check_epoch(request.epoch)
+        except AbortedError:
+            self._root.start(self._let_go(link))
+            raise
+        if not 0 <= request.plan < len(session.plans):
+            raise NotFoundError(f"The session has no plan {request.plan}.")
+        return session, session.plans[request.plan]
+
+    def _begin_plan(self, request: RunPlan, link: Link) -> StepResult[Any]:
+        session, plan = self._find_plan(request, link)
+        step = next(self._numbers)
+        if plan.partial:
+            return serve_partial_step(
+                link.tokens, request, lambda caller: session.steps.run_partial(plan, step, caller, request.step)
+            )
+
+        def run(values: list[Any], trace: Trace | None) -> StepResult[list[Any]]:
+            return session.steps.run(plan, step, values, request.timeout, trace, request.step)
+
+        spanned = in_span(link, request.step, "actorflow.step", self._me.task, run)
+        return serve_step(link, request, plan.partitioned.feeds, plan.forms, spanned)
+
+    async def _close_session(self, request: CloseSession, link: Link) -> None:
+        session = self._session(request.session, link)
+        del self.sessions[request.session]
+        closing = self._root.start(session.close())  # which ends, whether or not the client waits for it
+        if closing is not None:
+            await asyncio.shield(closing)
 
     async def _let_go(self, link: Link) -> None:
         """Ends the link to a client that has missed the beginning of an epoch; it learns of it when it connects again."""
@@ -243,3 +240,12 @@ class MasterService:
                 del self.sessions[number]
                 self._root.start(session.close())
         self._root.start(self._worker.drop_unclaimed())
+
+
+def _decode_costs(costs: bytes) -> tuple[list[NodeMeasurement], LinkCosts | None]:
+    """Measurements of nodes, and costs of links. Raises InvalidArgumentError."""
+    try:
+        rows, links = msgpack.unpackb(costs)
+        return decode_observed(rows), None if links is None else links_from_rows(links)
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+        raise InvalidArgumentError(f"The costs can't be read: {error}") from None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
 
@@ -105,16 +105,20 @@ async def connect_all(
         message = refusal.message if task in refusal.message else f"{task} is not reached: {refusal.message}"
         raise type(refusal)(message, details=[*refusal.details, *details], hint=refusal.hint)
     if scope.cancelled_caught:
-        absent = missing(cluster, states)
-        named = ", ".join(f"{task} at {cluster.address_of(task)}" for task in absent[:_MOST_NAMED])
-        more = f" and {len(absent) - _MOST_NAMED} more tasks" if len(absent) > _MOST_NAMED else ""
-        raise UnavailableError(
-            f"{named}{more} did not answer within {timeout:.3g} s.",
-            details=details,
-            hint="Start what is missing, or compare its address with the cluster's specification. "
-            "Session(..., connect_timeout=60) waits longer for tasks that are about to start.",
-        )
+        raise _absence(cluster, missing(cluster, states), timeout, details)
     return opened
+
+
+def _absence(cluster: ClusterSpec, absent: Sequence[str], timeout: float, details: Sequence[str]) -> UnavailableError:
+    """The error of tasks that did not answer in time."""
+    named = ", ".join(f"{task} at {cluster.address_of(task)}" for task in absent[:_MOST_NAMED])
+    more = f" and {len(absent) - _MOST_NAMED} more tasks" if len(absent) > _MOST_NAMED else ""
+    return UnavailableError(
+        f"{named}{more} did not answer within {timeout:.3g} s.",
+        details=details,
+        hint="Start what is missing, or compare its address with the cluster's specification. "
+        "Session(..., connect_timeout=60) waits longer for tasks that are about to start.",
+    )
 
 
 def _is_unknown_host(error: OpError) -> bool:

@@ -47,26 +47,12 @@ class WorkerService:
             check_partition(part, [device.name for device in self._worker.devices])
             await self._worker.register(part, link)
 
-        def begin_part(request: RunPart) -> StepResult[Any]:
-            self._worker.check_open()
-            link.check_epoch(request.epoch)
-            number, step = request.part, request.step
-            partition = self._worker.find(number, link)
-            if partition.part.partial:
-                return serve_partial_step(
-                    link.tokens, request, lambda caller: self._worker.run_partial(number, step, caller, link)
-                )
-
-            def run(feeds: list[Any], trace: Trace | None) -> StepResult[list[Any]]:
-                return self._worker.run(number, step, feeds, request.timeout, trace, link)
-
-            spanned = in_span(link, step, "actorflow.run_part", self._worker.links.me.task, run)
-            return serve_step(link, request, partition.part.feeds, partition.forms, spanned)
-
         def run_part(request: RunPart) -> StepResult[Any]:
             if self._worker.is_under_way(request.step):
                 raise AlreadyExistsError(f"Step {request.step} is under way here.")
-            return StepResult.ended(lambda: begin_step(link, request, begin_part), lambda: self._end(request.step))
+            return StepResult.ended(
+                lambda: begin_step(link, request, self._begin_part), lambda: self._end(request.step)
+            )
 
         async def abort_step(request: AbortStep) -> list[str]:
             return self._worker.abort(request.step, decode_error(request.error, link.task), link)
@@ -116,6 +102,22 @@ class WorkerService:
             "record": record,
             "recent": recent,
         }
+
+    def _begin_part(self, request: RunPart, link: Link) -> StepResult[Any]:
+        self._worker.check_open()
+        link.check_epoch(request.epoch)
+        number, step = request.part, request.step
+        partition = self._worker.find(number, link)
+        if partition.part.partial:
+            return serve_partial_step(
+                link.tokens, request, lambda caller: self._worker.run_partial(number, step, caller, link)
+            )
+
+        def run(feeds: list[Any], trace: Trace | None) -> StepResult[list[Any]]:
+            return self._worker.run(number, step, feeds, request.timeout, trace, link)
+
+        spanned = in_span(link, step, "actorflow.run_part", self._worker.links.me.task, run)
+        return serve_step(link, request, partition.part.feeds, partition.forms, spanned)
 
     def _end(self, step: int) -> None:
         """The request of a step is answered."""

@@ -190,6 +190,41 @@ def embedding_tied_rnn_seq2seq(
         return _either(feed_previous, decode)
 
 
+class _Heads:
+    """The attentions of a decoder to the same states, with their variables, and its linear maps by name."""
+
+    def __init__(self, states: Any, count: int, dtype: Any) -> None:
+        states = tf.convert_to_tensor(states)
+        self.width: Any = states.shape.as_list()[2]
+        self._length = states.shape.as_list()[1] or tf.shape(states)[1]
+        self._hidden = tf.reshape(states, [-1, self._length, 1, self.width])
+        self._features, self._vectors = [], []
+        self._maps: dict[Any, Linear] = {}
+        for head in range(count):
+            kernel = tf.get_variable(f"AttnW_{head}", [1, 1, self.width, self.width], dtype=dtype)
+            self._features.append(tf.nn.conv2d(self._hidden, kernel, [1, 1, 1, 1], "SAME"))
+            self._vectors.append(tf.get_variable(f"AttnV_{head}", [self.width], dtype=dtype))
+
+    def linear(self, key: Any, arguments: Any, units: int) -> Any:
+        """The linear map of that name, which is made at its first use."""
+        if key not in self._maps:
+            self._maps[key] = Linear(arguments, units, True)
+        return self._maps[key](arguments)
+
+    def attend(self, query: Any) -> list[Any]:
+        """The weighted sum of the states for each head."""
+        joined = tf.concat(tf.nest.flatten(query), 1)
+        sums = []
+        for head, (vector, features) in enumerate(zip(self._vectors, self._features)):
+            with tf.variable_scope(f"Attention_{head}"):
+                mapped = tf.reshape(self.linear(("query", head), joined, self.width), [-1, 1, 1, self.width])
+                scores = tf.reduce_sum(vector * tf.tanh(features + mapped), [2, 3])
+                weights = tf.nn.softmax(scores)
+                total = tf.reduce_sum(tf.reshape(weights, [-1, self._length, 1, 1]) * self._hidden, [1, 2])
+                sums.append(tf.reshape(total, [-1, self.width]))
+        return sums
+
+
 def attention_decoder(
     decoder_inputs: Sequence[Any],
     initial_state: Any,
@@ -223,56 +258,28 @@ def attention_decoder(
     with tf.variable_scope(scope or "attention_decoder", dtype=dtype) as opened:
         dtype = opened.dtype
         batch = tf.shape(decoder_inputs[0])[0]
-        states = tf.convert_to_tensor(attention_states)
-        width: Any = states.shape.as_list()[2]
-        length = states.shape.as_list()[1] or tf.shape(states)[1]
-        hidden = tf.reshape(states, [-1, length, 1, width])
-        features, vectors = [], []
-        for head in range(num_heads):
-            kernel = tf.get_variable(f"AttnW_{head}", [1, 1, width, width], dtype=dtype)
-            features.append(tf.nn.conv2d(hidden, kernel, [1, 1, 1, 1], "SAME"))
-            vectors.append(tf.get_variable(f"AttnV_{head}", [width], dtype=dtype))
-        maps: dict[Any, Linear] = {}
-
-        def linear(key: Any, arguments: Any, units: int) -> Any:
-            if key not in maps:
-                maps[key] = Linear(arguments, units, True)
-            return maps[key](arguments)
-
-        def attend(query: Any) -> list[Any]:
-            parts = tf.nest.flatten(query)
-            joined = tf.concat(parts, 1)
-            read = []
-            for head in range(num_heads):
-                with tf.variable_scope(f"Attention_{head}"):
-                    mapped = tf.reshape(linear(("query", head), joined, width), [-1, 1, 1, width])
-                    scores = tf.reduce_sum(vectors[head] * tf.tanh(features[head] + mapped), [2, 3])
-                    weights = tf.nn.softmax(scores)
-                    total = tf.reduce_sum(tf.reshape(weights, [-1, length, 1, 1]) * hidden, [1, 2])
-                    read.append(tf.reshape(total, [-1, width]))
-            return read
-
+        heads = _Heads(attention_states, num_heads, dtype)
         state, outputs, previous = initial_state, [], None
-        attention = [tf.zeros(tf.stack([batch, width]), dtype) for _ in range(num_heads)]
+        attention = [tf.zeros(tf.stack([batch, heads.width]), dtype) for _ in range(num_heads)]
         for each in attention:
-            each.set_shape([None, width])
+            each.set_shape([None, heads.width])
         if initial_state_attention:
-            attention = attend(initial_state)
+            attention = heads.attend(initial_state)
         for index, each in enumerate(decoder_inputs):
             if index > 0:
                 tf.get_variable_scope().reuse_variables()
             if loop_function is not None and previous is not None:
                 with tf.variable_scope("loop_function", reuse=True):
                     each = loop_function(previous, index)
-            mixed = linear("input", [each, *attention], each.shape.as_list()[1])
+            mixed = heads.linear("input", [each, *attention], each.shape.as_list()[1])
             cell_output, state = cell(mixed, state)
             if index == 0 and initial_state_attention:
                 with tf.variable_scope(tf.get_variable_scope(), reuse=True):
-                    attention = attend(state)
+                    attention = heads.attend(state)
             else:
-                attention = attend(state)
+                attention = heads.attend(state)
             with tf.variable_scope("AttnOutputProjection"):
-                output = linear("output", [cell_output, *attention], size)
+                output = heads.linear("output", [cell_output, *attention], size)
             outputs.append(output)
             if loop_function is not None:
                 previous = output

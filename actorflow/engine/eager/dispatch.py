@@ -99,11 +99,15 @@ def call(op: Op[Any, Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> An
     tensor._dtype = row.dtype
     tensor._operation = None
     if tapes.recording():
-        tensors = [
-            arg if isinstance(arg, EagerTensor) else EagerTensor(v, first._dtype) for arg, v in zip(args, inputs)
-        ]
-        tapes.record(EagerOperation(row.op, row.attrs, tensors, (tensor,)))
+        _record(row, args, inputs, tensor)
     return tensor
+
+
+def _record(row: Row, args: Sequence[Any], inputs: Sequence[Any], output: EagerTensor) -> None:
+    """Notes a call for gradients."""
+    dtype = args[0]._dtype
+    tensors = [arg if isinstance(arg, EagerTensor) else EagerTensor(v, dtype) for arg, v in zip(args, inputs)]
+    tapes.record(EagerOperation(row.op, row.attrs, tensors, (output,)))
 
 
 def _prepare(op: Op[Any, Any], key: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Row | None:

@@ -7,7 +7,7 @@ depend on that, or if its primitives are connected in another way than `while_lo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias
@@ -95,7 +95,6 @@ class _Loop:
         self, mergeable: Callable[[Node], bool], partial: frozenset[TensorId]
     ) -> tuple[Node, dict[TensorId, TensorId]] | None:
         """The node for the loop, and where its Exits' outputs are found; None if the loop keeps its frames."""
-        nodes = self._graph.nodes
         merges = [n for n in self._inside if n.role is roles.MERGE and self._goes_back(n)]
         conditions = [n for n in self._inside if n.role is roles.LOOP_CONDITION]
         if len(conditions) != 1 or not merges or self._disturbed() or not self._may_wait_together(partial):
@@ -129,39 +128,49 @@ class _Loop:
                 members.append(node)
         if cost > LARGEST_REGION or len(members) > _MOST_MEMBERS:
             return None
-        variables = []
-        for node in merges:
-            enter, following = (nodes[e.node] for e in node.inputs)
-            if (
-                enter.role is not roles.ENTER
-                or following.role is not roles.NEXT_ITERATION
-                or enter.attrs["is_constant"]
-            ):
-                return None
-            variables.append(LoopVariable(TensorId(node.name, 0), following.inputs[0]))
+        if (variables := self._variables(merges)) is None:
+            return None
         tested = [m for m in members if body not in self._guards[m.name]]
         rest = [m for m in members if body in self._guards[m.name]]
-        order = {m.name: i for i, m in enumerate(self._inside)}
-        guards = {
-            m.name: tuple(
-                sorted((g for g in self._guards[m.name] if g != body), key=lambda g: order.get(g[0].node, -1))
-            )
-            for m in members
-        }
         return self._make(
             merges,
             exits,
             LoopBody(
-                tuple(variables),
+                variables,
                 condition.inputs[0],
                 (*self._constants(), *tested, *rest),
                 len(self._constants()) + len(tested),
-                MappingProxyType(guards),
+                self._ordered_guards(members, body),
                 MappingProxyType(self._chosen),
                 MappingProxyType(aliases),
                 cost,
             ),
         )
+
+    def _ordered_guards(
+        self, members: Sequence[Node], body: tuple[TensorId, int]
+    ) -> MappingProxyType[str, tuple[tuple[TensorId, int], ...]]:
+        """The guards of each member but `body`, outer guards first."""
+        order = {m.name: i for i, m in enumerate(self._inside)}
+        return MappingProxyType(
+            {
+                m.name: tuple(
+                    sorted((g for g in self._guards[m.name] if g != body), key=lambda g: order.get(g[0].node, -1))
+                )
+                for m in members
+            }
+        )
+
+    def _variables(self, merges: Sequence[Node]) -> tuple[LoopVariable, ...] | None:
+        """The variables of the loop; None for a Merge of another form."""
+        variables = []
+        for node in merges:
+            enter, following = (self._graph.nodes[e.node] for e in node.inputs)
+            is_variable = enter.role is roles.ENTER and not enter.attrs["is_constant"]
+            if not is_variable or following.role is not roles.NEXT_ITERATION:
+                return None
+            variables.append(LoopVariable(TensorId(node.name, 0), following.inputs[0]))
+        return tuple(variables)
 
     def _make(
         self, merges: list[Node], exits: list[Node], body: LoopBody

@@ -85,26 +85,9 @@ def choose(
     together = _gather(uses, choices, initial, same)
     same = {name: first for name, first in same.items() if groups.find(name) == groups.find(first)}
     work = workload(nodes, work_names, fixed_names, once, machine, measured, same)
-    numbers: dict[str, int] = {}
-    group: list[int] = []
-    options_of: list[Sequence[int]] = []
-    stateful: list[bool] = []
-    for name in yielding(work_names):
-        root = groups.find(name)
-        g = numbers.setdefault(root, len(numbers))
-        if g == len(options_of):
-            options_of.append([machine.index[device] for device in choices.of(name) if device in machine.index] or [0])
-            stateful.append(False)
-        group.append(g)
-        if is_bound(nodes[name]):
-            stateful[g] = True
-    used = [0.0] * len(devices)
-    for name, device in fixed.items():
-        node = nodes.get(name)
-        if node is not None and name not in fixed_names and device in machine.index and not node.inputs:
-            if node.dtypes and node.dtypes[0].is_ref:
-                used[machine.index[device]] += _size(node)
-    grouping = Grouping(group, options_of, stateful, used)
+    others = {name: device for name, device in fixed.items() if name not in fixed_names}
+    grouping, numbers = _grouping(nodes, work_names, groups, choices, machine, _memory_in_use(nodes, others, machine))
+    group = grouping.group
     if search_request is not None:
         search_request.problem = SearchProblem(work, machine, grouping)
         search_request.numbers = {name: numbers[root] for name in fresh_names if (root := groups.find(name)) in numbers}
@@ -118,6 +101,41 @@ def choose(
     if reasons is not None:
         _remember(reasons, devices_of, work_names, group, schedule, devices, together)
     return devices_of
+
+
+def _grouping(
+    nodes: Mapping[str, Node],
+    names: Sequence[str],
+    groups: UnionFind,
+    choices: Choices,
+    machine: DeviceSet,
+    used: list[float],
+) -> tuple[Grouping, dict[str, int]]:
+    """The groups of the nodes by number, and the numbers of their roots."""
+    numbers: dict[str, int] = {}
+    group: list[int] = []
+    options: list[Sequence[int]] = []
+    stateful: list[bool] = []
+    for name in yielding(names):
+        g = numbers.setdefault(groups.find(name), len(numbers))
+        if g == len(options):
+            options.append([machine.index[device] for device in choices.of(name) if device in machine.index] or [0])
+            stateful.append(False)
+        group.append(g)
+        if is_bound(nodes[name]):
+            stateful[g] = True
+    return Grouping(group, options, stateful, used), numbers
+
+
+def _memory_in_use(nodes: Mapping[str, Node], placed: Mapping[str, str], machine: DeviceSet) -> list[float]:
+    """The bytes of variables on each device, for nodes that are placed already."""
+    used = [0.0] * len(machine.names)
+    for name, device in placed.items():
+        node = nodes.get(name)
+        if node is not None and device in machine.index and not node.inputs:
+            if node.dtypes and node.dtypes[0].is_ref:
+                used[machine.index[device]] += _size(node)
+    return used
 
 
 def best(work: Workload, machine: DeviceSet, grouping: Grouping) -> GreedySchedule:

@@ -8,7 +8,7 @@ simulated.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from actorflow.base.dtypes import DType
@@ -65,7 +65,7 @@ def place(
     placed = dict(known)
     decided, apart = _fixed({**held, **known}, groups)
     options: dict[str, Sequence[str]] = {}
-    alone: dict[tuple[str, str, tuple[DType, ...]], Feasible] = {}
+    feasible_of = _feasibility(nodes, devices, soft)
     members: dict[str, list[Node]] = {}
     is_open = False
     for node in yielding(fresh):
@@ -76,13 +76,8 @@ def place(
                 raise _torn(group[0], *apart[root])
             if root in decided:
                 choice = Feasible((decided[root],))
-            elif len(group) == 1:
-                types = types_of(group[0], nodes)
-                key = (group[0].op, group[0].device, types)
-                choice = alone.get(key) or feasible(group, [types], devices, soft)
-                alone[key] = choice
             else:
-                choice = feasible(group, [types_of(node, nodes) for node in group], devices, soft)
+                choice = feasible_of(group)
         except OpError as error:
             if refused is None:
                 raise
@@ -90,8 +85,7 @@ def place(
             refused.update(dict.fromkeys((node.name for node in group if node not in rest), error))
             if not rest:
                 continue
-            group = rest
-            choice = feasible(rest, [types_of(node, nodes) for node in rest], devices, soft)
+            group, choice = rest, feasible_of(rest)
         if choice.relaxed:
             _log_relaxed(group, choice.devices[0])
             if reasons is not None:
@@ -100,10 +94,7 @@ def place(
             is_open = True
             options[root] = choice.devices
         for node in group:
-            conflict = _conflict(node, choice.devices[0]) if root in decided else None
-            if conflict is not None and soft:
-                _log_relaxed([node], choice.devices[0])
-                conflict = None
+            conflict = _conflict(node, choice.devices[0], soft) if root in decided else None
             if conflict is None:
                 placed[node.name] = choice.devices[0]
             elif refused is None:
@@ -114,6 +105,24 @@ def place(
         choosing = [node for node in fresh if node.name in placed]
         placed.update(choose(nodes, devices, known, placed, choosing, groups, options, measured, links, reasons, posed))
     return placed
+
+
+def _feasibility(
+    nodes: Mapping[str, Node], devices: Sequence[Candidate], soft: bool
+) -> Callable[[Sequence[Node]], Feasible]:
+    """A function from a group to its devices, which keeps the devices of single nodes by their op, request and types."""
+    single: dict[tuple[str, str, tuple[DType, ...]], Feasible] = {}
+
+    def feasible_of(group: Sequence[Node]) -> Feasible:
+        types = [types_of(node, nodes) for node in group]
+        if len(group) > 1:
+            return feasible(group, types, devices, soft)
+        key = group[0].op, group[0].device, types[0]
+        if key not in single:
+            single[key] = feasible(group, types, devices, soft)
+        return single[key]
+
+    return feasible_of
 
 
 def _fixed(present: Mapping[str, str], groups: UnionFind) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
@@ -149,9 +158,12 @@ def _torn(node: Node, left: str, other: str) -> OpError:
     )
 
 
-def _conflict(node: Node, device: str) -> OpError | None:
-    """The error if `node` must be with something that is on another device than `device` already."""
+def _conflict(node: Node, device: str, soft: bool) -> OpError | None:
+    """The error if `node` must be with something that has another device already. `soft` placement only logs it."""
     if DeviceSpec.parse(node.device).matches(DeviceSpec.parse(device)):
+        return None
+    if soft:
+        _log_relaxed([node], device)
         return None
     return InvalidArgumentError(
         f"It asks for {node.device}, but must be with a variable that lives on {device} already.",

@@ -64,6 +64,17 @@ def _names(fetches: Any) -> str:
     return str(getattr(fetches, "name", None) or fetches)[:200]
 
 
+def _check_own(target: str, source: str, options: Mapping[str, Any]) -> None:
+    """Raises ValueError for an option that servers have, of a session with a target; `source` is the variable that named it."""
+    if refused := [name for name, value in options.items() if value is not None]:
+        reason = f"its target is that of the environment's {source}" if source else "it has a target"
+        way = f", or unset {source} to run in this process" if source else ""
+        raise ValueError(
+            f"Session({str(target)!r}) takes no {refused[0]}: {reason}, and the servers of the cluster have their own. "
+            f"Leave {refused[0]} out{way}."
+        )
+
+
 @public("af")
 class Session(Inspection):
     """Runs parts of `graph`, on the devices of this process or on those of a cluster.
@@ -155,14 +166,7 @@ class Session(Inspection):
             "memory_budget": limits.memory_budget,
             "file_roots": limits.file_roots,
         }
-        own |= {"threads": limits.threads, "recording": recording}
-        if switches := [name for name, value in own.items() if value is not None]:
-            reason = f"its target is that of the environment's {source}" if source else "it has a target"
-            way = f", or unset {source} to run in this process" if source else ""
-            raise ValueError(
-                f"Session({str(target)!r}) takes no {switches[0]}: {reason}, and the servers of the cluster have their own. "
-                f"Leave {switches[0]} out{way}."
-            )
+        _check_own(target, source, own | {"threads": limits.threads, "recording": recording})
         remote: RemoteEngines = plugins.load("engines", "remote")
         self._engine = remote(
             target,

@@ -17,7 +17,7 @@ from actorflow.engine.runtime.diagnostics.recorder import LONG, Recorder
 from actorflow.engine.runtime.diagnostics.trace import Trace
 from actorflow.engine.runtime.diagnostics.waits import StepReport
 from actorflow.engine.runtime.dispatcher import Dispatcher
-from actorflow.engine.runtime.event_loops.running import running_loop
+from actorflow.engine.runtime.event_loops.running import NEXT_TURN, running_loop
 from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.engine.runtime.kernel_context import kernel_context
 from actorflow.engine.runtime.step import Step, StepAccounting
@@ -197,7 +197,7 @@ class StepRunner(StepCounts):
         try:
             if step.finished:
                 if yields:  # a step that other tasks take part in has waited for them
-                    await _yield()
+                    await NEXT_TURN
             else:
                 if timeout is not None:
                     left = max(0.0, timeout - (step.loop.time() - begun))
@@ -420,14 +420,3 @@ class StepRunner(StepCounts):
             for step in steps:
                 self.left(step)
             self.running.clear()
-
-
-class _Yield:
-    """One turn of the event loop for everybody else."""
-
-    def __await__(self) -> Any:
-        yield
-
-
-def _yield() -> _Yield:
-    return _Yield()

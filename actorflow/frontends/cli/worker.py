@@ -26,6 +26,16 @@ if TYPE_CHECKING:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
+    _task_arguments(parser)
+    _network_arguments(parser)
+    _resource_arguments(parser)
+    parser.add_argument(
+        "--check", action="store_true", help="start nothing; check whether this task could start and reach all others"
+    )
+    parser.add_argument("--orders-from", type=int, help=argparse.SUPPRESS)
+
+
+def _task_arguments(parser: argparse.ArgumentParser) -> None:
     where = parser.add_argument_group("task")
     where.add_argument(
         "--cluster",
@@ -50,6 +60,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="with --from-slurm: the number of tasks of each job, in the order of Slurm's processes",
     )
     where.add_argument("--first-port", type=int, metavar="PORT", help="with --from-slurm: the first port on each host")
+
+
+def _network_arguments(parser: argparse.ArgumentParser) -> None:
     network = parser.add_argument_group("network")
     network.add_argument(
         "--listen",
@@ -71,6 +84,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     network.add_argument(
         "--allow", metavar="FILE", help="a file of the public keys of others that may connect, one per line"
     )
+
+
+def _resource_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("resources")
     what.add_argument(
         "--devices", metavar="KIND=N,...", help="the devices of this task, such as CPU=2; default: one CPU"
@@ -120,10 +136,6 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--log-dir", metavar="FOLDER", help="write the output to FOLDER/JOB-N.log instead of the terminal"
     )
     add_log_level(what)
-    parser.add_argument(
-        "--check", action="store_true", help="start nothing; check whether this task could start and reach all others"
-    )
-    parser.add_argument("--orders-from", type=int, help=argparse.SUPPRESS)
 
 
 def add_log_level(parser: argparse._ActionsContainer) -> None:

@@ -87,17 +87,10 @@ def variable_scope(
         ValueError: `reuse` is given without a name, or has an unknown value.
         TypeError: neither a name nor a default name is given, or the name is not a string or a scope.
     """
-    if default_name is None and name_or_scope is None:
-        raise TypeError("If default_name is None then name_or_scope is required")
-    if name_or_scope is not None and not isinstance(name_or_scope, (str, VariableScope)):
-        raise TypeError("VariableScope: name_or_scope must be a string or VariableScope.")
-    if reuse not in (True, False, None, AUTO_REUSE):
-        raise ValueError("The reuse parameter must be True or False or None.")
+    _check_scope(name_or_scope, default_name, reuse)
     graph = graph_of([values]) if values else get_default_graph()
     store, outer = store_of(graph), scope_of(graph)
     if name_or_scope is None:
-        if reuse:
-            raise ValueError("reuse=True cannot be used without a name_or_scope")
         assert default_name is not None
         name_or_scope, scope_name = _unused(store, outer, default_name), default_name
     else:
@@ -137,6 +130,18 @@ def variable_scope(
             store.close_inner(name)
             if isinstance(name_or_scope, VariableScope):
                 store.opened = before
+
+
+def _check_scope(name_or_scope: Any, default_name: str | None, reuse: Reuse) -> None:
+    """Raises TypeError or ValueError for arguments of `variable_scope` that are wrong."""
+    if default_name is None and name_or_scope is None:
+        raise TypeError("If default_name is None then name_or_scope is required")
+    if name_or_scope is not None and not isinstance(name_or_scope, (str, VariableScope)):
+        raise TypeError("VariableScope: name_or_scope must be a string or VariableScope.")
+    if reuse not in (True, False, None, AUTO_REUSE):
+        raise ValueError("The reuse parameter must be True or False or None.")
+    if name_or_scope is None and reuse:
+        raise ValueError("reuse=True cannot be used without a name_or_scope")
 
 
 @public("tf")

@@ -81,13 +81,7 @@ def raw_rnn(
         nest.assert_same_structure(cell.state_size, first_state, check_types=False)
         batch, static_batch = batch_of(nest.flatten(first_input)[0], 0)
         loop_state = begin if given_loop_state is None else given_loop_state
-        if emitted is None:
-            form = cell.output_size
-            kind = nest.flatten(first_state)[0].dtype
-            kinds = [(dimensions(size), kind, None) for size in nest.flatten(form)]
-        else:
-            form = nest.map_structure(convert_to_tensor, emitted)
-            kinds = [(t.static_shape, t.dtype, t) for t in nest.flatten(form)]
+        form, kinds = _emissions(cell, emitted, first_state)
         blanks = nest.pack_sequence_as(form, [_blank(batch, static_batch, *kind) for kind in kinds])
         arrays = [
             TensorArray(d, size=0, dynamic_size=True, element_shape=None if s is None else (static_batch, *s))
@@ -124,6 +118,15 @@ def raw_rnn(
         leaves, rebuild = nest.parse(form)
         assert len(leaves) == len(done)
         return rebuild(list(done)), state, None if given_loop_state is None else last_loop
+
+
+def _emissions(cell: Any, emitted: Any, state: Any) -> tuple[Any, list[tuple[Any, Any, Tensor | None]]]:
+    """The structure of what each step emits; for each of its leaves the shape without batch, the type, and a tensor like it."""
+    if emitted is None:
+        dtype = nest.flatten(state)[0].dtype
+        return cell.output_size, [(dimensions(size), dtype, None) for size in nest.flatten(cell.output_size)]
+    form = nest.map_structure(convert_to_tensor, emitted)
+    return form, [(t.static_shape, t.dtype, t) for t in nest.flatten(form)]
 
 
 def _blank(batch: Any, static_batch: int | None, inner: Any, dtype: Any, like: Tensor | None) -> Tensor:

@@ -107,6 +107,17 @@ class Supervisor:
         "A supervisor is not pickled, for it watches a cluster from this process: make it where it is needed."
     )
 
+    _gate: RunGate
+    _classifier: FailureClassifier
+    _manager: RecoveryManager | None = None
+    _session: Session | None = None
+    _stateful: frozenset[str] | None = None
+    _beside_generation = 0
+    _is_shared = False
+    """Whether it is known that all tasks have the same folder."""
+    _is_changed = False
+    """Whether something was run since the last checkpoint."""
+
     def __init__(
         self,
         cluster: LocalCluster | str | None = None,
@@ -162,18 +173,8 @@ class Supervisor:
         self._timer = SaveTimer(save_steps, save_seconds)
         self._may_save = saves
         self._beside, self._saves_beside = SaveBeside(), save_beside
-        self._beside_generation = 0
-        self._is_shared = False
-        """Whether it is known that all tasks have the same folder."""
         self._restarts = Restarts(restarts or RestartPolicy(), chance(seed))
         self._events = Events(machine.wall_time)
-        self._manager: RecoveryManager | None = None
-        self._session: Session | None = None
-        self._gate: RunGate
-        self._classifier: FailureClassifier
-        self._stateful: frozenset[str] | None = None
-        self._is_changed = False
-        """Whether something was run since the last checkpoint."""
 
     # ---- from its start to its end
 

@@ -252,27 +252,16 @@ def separable_conv2d(
         dtype = inputs.dtype.base_dtype
         sizes, steps = several(kernel_size, 2), several(stride, 2)
         strides = [1, 1, *steps] if first else [1, *steps, 1]
-        depthwise = made(
-            "depthwise_weights",
-            [*sizes, depth, depth_multiplier],
-            dtype,
-            weights_initializer,
-            weights_regularizer,
-            variables_collections,
-            trainable,
-        )
+
+        def weights(name: str, shape: list[Any], initializer: Any) -> Any:
+            return made(name, shape, dtype, initializer, weights_regularizer, variables_collections, trainable)
+
+        depthwise = weights("depthwise_weights", [*sizes, depth, depth_multiplier], weights_initializer)
         settings: dict[str, Any] = {"rate": several(rate, 2), "data_format": data_format}
         if num_outputs is not None:
             count = int(num_outputs)
-            pointwise = made(
-                "pointwise_weights",
-                [1, 1, depth * depth_multiplier, count],
-                dtype,
-                pointwise_initializer or weights_initializer,
-                weights_regularizer,
-                variables_collections,
-                trainable,
-            )
+            shape = [1, 1, depth * depth_multiplier, count]
+            pointwise = weights("pointwise_weights", shape, pointwise_initializer or weights_initializer)
             outputs = tf.nn.separable_conv2d(inputs, depthwise, pointwise, strides, padding.upper(), **settings)
         else:
             count = depth * depth_multiplier

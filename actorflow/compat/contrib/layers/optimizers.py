@@ -96,21 +96,14 @@ def optimize_loss(
             loss, variables or tf.trainable_variables(), colocate_gradients_with_ops=colocate_gradients_with_ops
         )
         if gradient_noise_scale is not None:
-            pairs = [
-                (None if slope is None else slope + gradient_noise_scale * tf.truncated_normal(tf.shape(slope)), each)
-                for slope, each in pairs
-            ]
+            pairs = _noisy(pairs, gradient_noise_scale)
         if gradient_multipliers is not None:
             pairs = _multiplied(pairs, gradient_multipliers)
         if "global_gradient_norm" in chosen or "gradient_norm" in chosen:
             tf.summary.scalar(
                 "global_norm/gradient_norm", tf.global_norm([slope for slope, _ in pairs if slope is not None])
             )
-        if callable(clip_gradients):
-            pairs = clip_gradients(pairs)
-        elif clip_gradients is not None:
-            slopes, names = zip(*pairs, strict=True)
-            pairs = list(zip(tf.clip_by_global_norm(slopes, clip_gradients)[0], names, strict=True))
+        pairs = _clipped(pairs, clip_gradients)
         if "loss" in chosen:
             tf.summary.scalar("loss", loss)
         if "gradients" in chosen:
@@ -215,3 +208,22 @@ def adaptive_clipping_fn(
         return [(None if slope is None else slope * factor, each) for slope, each in zip(slopes, names, strict=True)]
 
     return clip
+
+
+def _noisy(pairs: Sequence[Any], deviation: float) -> list[Any]:
+    """Pairs of gradients and variables, with noise in the gradients."""
+    return [
+        (None if slope is None else slope + deviation * tf.truncated_normal(tf.shape(slope)), variable)
+        for slope, variable in pairs
+    ]
+
+
+def _clipped(pairs: Sequence[Any], clip: Any) -> Sequence[Any]:
+    """Pairs of gradients and variables, clipped by a function or to a global norm."""
+    if callable(clip):
+        clipped: Sequence[Any] = clip(pairs)
+        return clipped
+    if clip is None:
+        return pairs
+    slopes, variables = zip(*pairs, strict=True)
+    return list(zip(tf.clip_by_global_norm(slopes, clip)[0], variables, strict=True))

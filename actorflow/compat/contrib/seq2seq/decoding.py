@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import actorflow.compat.v1 as tf
@@ -97,9 +98,25 @@ class BasicDecoder(Decoder):
         return BasicDecoderOutput(outputs, ids), state, inputs, finished
 
 
-def _zeros(size: Any, batch: Any, dtype: Any) -> Any:
+def _zeros(batch: Any, size: Any, dtype: Any) -> Any:
     shape = size.as_list() if isinstance(size, tf.TensorShape) else [int(size)]
     return tf.zeros(tf.stack([batch, *shape]), dtype)
+
+
+def _array(batch: Any, size: Any, dtype: Any) -> Any:
+    """The array of an output, step by step."""
+    static = size.as_list() if isinstance(size, tf.TensorShape) else [int(size)]
+    size_of_batch = tf.get_static_value(tf.convert_to_tensor(batch))
+    shape = tf.TensorShape([None if size_of_batch is None else int(size_of_batch), *static])
+    return tf.TensorArray(dtype, size=0, dynamic_size=True, element_shape=shape)
+
+
+def _kept(finished: Any, new: Any, old: Any) -> Any:
+    """The state after a step, which stays as it is for examples that are finished."""
+    if isinstance(old, tf.TensorArray):
+        return new
+    new.set_shape(old.shape)
+    return new if new.shape.ndims == 0 else tf.where(finished, old, new)
 
 
 def dynamic_decode(
@@ -134,20 +151,12 @@ def dynamic_decode(
         limit = None if maximum_iterations is None else tf.convert_to_tensor(maximum_iterations, tf.int32)
         finished, inputs, state = decoder.initialize()
         batch = decoder.batch_size
-        zeros = nest.map_structure(
-            lambda size, dtype: _zeros(size, batch, dtype), decoder.output_size, decoder.output_dtype
-        )
+        zeros = nest.map_structure(partial(_zeros, batch), decoder.output_size, decoder.output_dtype)
         if limit is not None:
             finished = tf.logical_or(finished, tf.greater_equal(0, limit))
         lengths = tf.zeros_like(finished, tf.int32)
 
-        def array(size: Any, dtype: Any) -> Any:
-            static = size.as_list() if isinstance(size, tf.TensorShape) else [int(size)]
-            size_of_batch = tf.get_static_value(tf.convert_to_tensor(batch))
-            shape = tf.TensorShape([None if size_of_batch is None else int(size_of_batch), *static])
-            return tf.TensorArray(dtype, size=0, dynamic_size=True, element_shape=shape)
-
-        arrays = nest.map_structure(array, decoder.output_size, decoder.output_dtype)
+        arrays = nest.map_structure(partial(_array, batch), decoder.output_size, decoder.output_dtype)
 
         def going(time: Any, arrays: Any, state: Any, inputs: Any, finished: Any, lengths: Any) -> Any:
             return tf.logical_not(tf.reduce_all(finished))
@@ -164,15 +173,7 @@ def dynamic_decode(
             nest.assert_same_structure(state, new_state)
             if impute_finished:
                 outputs = nest.map_structure(lambda new, zero: tf.where(finished, zero, new), outputs, zeros)
-
-            def kept(new: Any, old: Any) -> Any:
-                if isinstance(old, tf.TensorArray):
-                    return new
-                new.set_shape(old.shape)
-                return new if new.shape.ndims == 0 else tf.where(finished, old, new)
-
-            if impute_finished:
-                new_state = nest.map_structure(kept, new_state, state)
+                new_state = nest.map_structure(lambda new, old: _kept(finished, new, old), new_state, state)
             arrays = nest.map_structure(lambda each, value: each.write(time, value), arrays, outputs)
             return time + 1, arrays, new_state, next_inputs, next_finished, new_lengths
 

@@ -82,6 +82,16 @@ def train_step(sess: Any, train_op: Any, global_step: Any, train_step_kwargs: An
     return loss, bool(sess.run(stop)) if stop is not None else False
 
 
+def _step_tensors(count: Any, number_of_steps: int | None, log_every_n_steps: int | None) -> dict[str, Any]:
+    """The tensors by which `train_step` stops and logs."""
+    tensors: dict[str, Any] = {}
+    if number_of_steps:
+        tensors["should_stop"] = tf.greater_equal(count, number_of_steps)
+    if log_every_n_steps:
+        tensors["should_log"] = tf.equal(tf.mod(count, log_every_n_steps), 0)
+    return tensors
+
+
 def train(
     train_op: Any,
     logdir: str | None,
@@ -140,19 +150,12 @@ def train(
         settings |= {"global_step": count, "init_fn": init_fn, "init_feed_dict": init_feed_dict}
         settings |= {"save_summaries_secs": save_summaries_secs, "save_model_secs": save_interval_secs}
         optional = {"init_op": init_op, "local_init_op": local_init_op, "ready_op": ready_op, "summary_op": summary_op}
-        settings |= {
-            name: value
-            for name, value in {**optional, "summary_writer": summary_writer}.items()
-            if value is not _DEFAULT
-        }
+        optional["summary_writer"] = summary_writer
+        settings |= {name: value for name, value in optional.items() if value is not _DEFAULT}
         if logdir is None:
             settings |= {"summary_op": None, "summary_writer": None}
         if train_step_kwargs is _DEFAULT:
-            train_step_kwargs = {}
-            if number_of_steps:
-                train_step_kwargs["should_stop"] = tf.greater_equal(count, number_of_steps)
-            if log_every_n_steps:
-                train_step_kwargs["should_log"] = tf.equal(tf.mod(count, log_every_n_steps), 0)
+            train_step_kwargs = _step_tensors(count, number_of_steps, log_every_n_steps)
         supervisor = tf.train.Supervisor(**settings)
     loss, stop = None, False
     with supervisor.managed_session(master, start_standard_services=False, config=session_config) as session:

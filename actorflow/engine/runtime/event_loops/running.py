@@ -1,11 +1,22 @@
-"""`running_loop`: the event loop of asyncio that runs here, or an error that says what to do without a loop."""
+"""`running_loop`: the event loop of asyncio that runs here, or an error that says what to do without a loop; `NEXT_TURN`."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Generator
 
 from actorflow.errors import FailedPreconditionError, with_topic
+
+
+class NextTurn:
+    """An await that ends in the loop's next turn, after all that is ready now."""
+
+    def __await__(self) -> Generator[None]:
+        yield
+
+
+NEXT_TURN = NextTurn()
 
 
 def running_loop() -> asyncio.AbstractEventLoop:

@@ -104,17 +104,7 @@ def training(
     if steps is not None or max_steps is not None:
         hooks = [*hooks, StopAtStepHook(steps, max_steps)]
     every = _hooks(core, built, batches, list(hooks), list(listeners))
-    host = KeptHost(
-        built,
-        config.target,
-        core.session_options,
-        folder=core.model_dir,
-        keeps=core.is_open,
-        face=core.face,
-        is_chief=config.is_chief,
-        wait_seconds=None if config.is_chief else config.session_creation_timeout_secs,
-        recovery="task" if config.trains_with_others else "all",
-    )
+    host = _host(core, built)
     watch = _Watch(core, batches, host)
     loop = Loop(built.graph, host, every, face=core.face, on_restored=watch.restored)
     try:
@@ -143,6 +133,22 @@ def training(
             yield from core.close_writers(core.model_dir)
     if not loop.steps:
         _LOG.warning("Training with estimator made no steps. Perhaps input is empty or misspecified.")
+
+
+def _host(core: Core, built: Built) -> KeptHost:
+    """The host of a training's session."""
+    config = core.config
+    return KeptHost(
+        built,
+        config.target,
+        core.session_options,
+        folder=core.model_dir,
+        keeps=core.is_open,
+        face=core.face,
+        is_chief=config.is_chief,
+        wait_seconds=None if config.is_chief else config.session_creation_timeout_secs,
+        recovery="task" if config.trains_with_others else "all",
+    )
 
 
 def _steps(loop: Loop, fetches: Any, built: Built, batches: Batches | None, watch: _Watch) -> Program[None]:
