@@ -188,7 +188,6 @@ class Server:
         self._device_options = (devices, memory_budget)
         self._recording = recording
         self._file_roots = [os.fspath(root) for root in file_roots or ()]
-        self._advertise = advertise
         self._open_endpoints = endpoints or open_endpoints(
             installed.for_target(transport, address),
             listen=listen or address,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from contextvars import Context
 from typing import Any
 
 from actorflow.engine.runtime.kernel_context import errors_ignored
@@ -28,8 +27,3 @@ def call_quietly(kernel: Callable[..., Any], inputs: Sequence[Any]) -> Any:
 def quiet_run() -> Callable[..., Any]:
     """The function that calls another one so, on this thread: `quiet_run()(kernel, *inputs)`."""
     return _local.run
-
-
-def fresh_context() -> Context:
-    """A context of one's own in which numpy warns of nothing."""
-    return errors_ignored()

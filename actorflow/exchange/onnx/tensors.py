@@ -16,8 +16,6 @@ from actorflow.errors import InvalidArgumentError
 from actorflow.exchange.onnx.protos import TensorProto
 from actorflow.exchange.onnx.types import BITS, code_of, dtype_of
 
-_LARGEST_STRINGS = 1 << 24
-
 
 @dataclass(frozen=True, slots=True)
 class DataFolders:

@@ -59,9 +59,6 @@ T = _SameType()
 ResultType: TypeAlias = "DType | str | _SameType | Callable[[Inference], DType]"
 
 
-_QUALIFIER = re.compile(r"\b\w+\.")  # `af.TensorLike` means the same as `TensorLike`
-
-
 _ANNOTATIONS: dict[str, opdef.InputKind] = {
     "TensorLike": "tensor",
     "Tensor": "tensor",

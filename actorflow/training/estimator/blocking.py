@@ -42,7 +42,6 @@ class Estimator(Core):
     """
 
     _driver: LoopDriver | None = None
-    _drivers: tuple[LoopDriver, ...] = ()
 
     @property
     def face(self) -> Callable[[Session], Any]:

@@ -20,7 +20,6 @@ from actorflow.errors import UnimplementedError
 from actorflow.exchange.export.numpy_module.substitutes import DTYPE, ERROR, SUBSTITUTES
 
 _OWN = "actorflow"
-_TYPING = frozenset({"typing", "collections.abc", "__future__", "types"})
 
 
 class Sources:

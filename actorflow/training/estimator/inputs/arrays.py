@@ -12,8 +12,6 @@ from actorflow.errors import OutOfRangeError
 from actorflow.graph.ops.flow.py_func import py_func
 from actorflow.public import public
 
-_TARGETS = "__target__"
-
 
 class ArrayInput:
     """An input function over arrays. An Estimator takes its `batches` and feeds them; called by itself, it makes tensors."""
