@@ -64,6 +64,8 @@ class OpError(Exception):
     """
 
     code: ClassVar[int] = 2
+    message: str = ""
+    op: Any = None
 
     @overload
     def __init__(
@@ -98,7 +100,7 @@ class OpError(Exception):
         """
         self.message, own_facts = self._arguments(*args, **facts)
         self.node: str | None = own_facts["node"]
-        self.op: Any = own_facts["op"]
+        self.op = own_facts["op"]
         self.device: str | None = own_facts["device"]
         self.where: Where | None = own_facts["where"]
         self.details: tuple[str, ...] = tuple(own_facts["details"])

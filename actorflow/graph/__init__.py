@@ -23,6 +23,6 @@ linear_operators/   matrices that are known by their structure
 lint/               what the runs of a graph do that their program can't mean
 losses/             losses (`af.losses`)
 ops/                the declarations of all ops, and the functions over them
-structure/          feeds and fetches: from a program's structures to tensors and back
+structure/          feeds, fetches and modules: from a program's structures to tensors and variables, and back
 variables/          variables and their scopes
 """

@@ -6,30 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+from answers_tf115 import differs
 from contrib_programs import PROGRAMS
 
 import actorflow.compat.v1 as tf
 from actorflow.compat.contrib.aliases import ALIASES
 
 ANSWERS: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "contrib_tf115.json").read_text())
-
-
-def differs(value: Any, expected: Any) -> str:
-    """The difference from TensorFlow's answer; empty if there is none."""
-    if not isinstance(expected, dict):
-        actual = value.decode() if isinstance(value, bytes) else value
-        return "" if actual == expected else f"{actual!r} and not {expected!r}"
-    array = np.asarray(value, np.float64)
-    if list(array.shape) != expected["shape"]:
-        return f"shape {array.shape} and not {expected['shape']}"
-    truth = np.reshape(expected["values"], expected["shape"])
-    return (
-        ""
-        if np.allclose(array, truth, 2e-4, 2e-5)
-        else f"differs by {np.abs(array - truth).max():.3g}: {array} and not {truth}"
-    )
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))

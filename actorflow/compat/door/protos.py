@@ -26,11 +26,12 @@ _TABLE: dict[str, tuple[tuple[str, str], ...]] = {
     "example.feature_pb2": ((_EXAMPLE, "Features Feature FeatureList FeatureLists BytesList FloatList Int64List"),),
     "protobuf.cluster_pb2": ((_CLUSTER, "ClusterDef JobDef"),),
     "protobuf.config_pb2": (
-        (_CONFIG, "ConfigProto GPUOptions GraphOptions OptimizerOptions RunOptions"),
+        (_CONFIG, "ConfigProto GPUOptions GraphOptions OptimizerOptions RPCOptions RunOptions ThreadPoolOptionProto"),
         (_SUMMARY, "RunMetadata"),
     ),
     "protobuf.meta_graph_pb2": ((_GRAPH, "MetaGraphDef CollectionDef SignatureDef TensorInfo AssetFileDef"),),
     "protobuf.queue_runner_pb2": ((_GRAPH, "QueueRunnerDef"),),
+    "protobuf.rewriter_config_pb2": ((_CONFIG, "RewriterConfig"),),
     "protobuf.saved_model_pb2": ((_GRAPH, "SavedModel"),),
     "protobuf.saver_pb2": ((_GRAPH, "SaverDef"),),
     "protobuf.tensorflow_server_pb2": ((_CLUSTER, "ServerDef"),),

@@ -52,6 +52,7 @@ from actorflow.compat.v1 import InteractiveSession as InteractiveSession
 from actorflow.compat.v1 import LocalCluster as LocalCluster
 from actorflow.compat.v1 import MONOLITHIC_BUILD as MONOLITHIC_BUILD
 from actorflow.compat.v1 import MetaGraphDef as MetaGraphDef
+from actorflow.compat.v1 import Module as Module
 from actorflow.compat.v1 import NoGradient as NoGradient
 from actorflow.compat.v1 import NodeDef as NodeDef
 from actorflow.compat.v1 import NotDifferentiable as NotDifferentiable
@@ -761,6 +762,7 @@ __all__ = [
     "LocalCluster",
     "MONOLITHIC_BUILD",
     "MetaGraphDef",
+    "Module",
     "NoGradient",
     "NodeDef",
     "NotDifferentiable",

@@ -17,7 +17,7 @@ index.py        where TensorFlow's names are that actorflow does not have so: `m
 logs.py         `tf.logging`: messages of a script, over Python's logger `actorflow.compat.v1`
 nest.py         `tf.nest`: nested structures, with TensorFlow's names of parameters
 namespaces.py   TensorFlow's namespaces, such as `tf.math`, over actorflow's functions
-options.py      `ConfigProto` and its parts: options of a session under TensorFlow's names, as plain records
+options.py      `ConfigProto` and its parts: options of a session under TensorFlow's names, as messages
 sessions.py     `tf.Session` and `tf.InteractiveSession`: blocking sessions that can be the default session
 testing/        `tf.test`: test cases with sessions, and what tests ask of the machine
 """

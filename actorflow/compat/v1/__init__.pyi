@@ -19,7 +19,7 @@ index.py        where TensorFlow's names are that actorflow does not have so: `m
 logs.py         `tf.logging`: messages of a script, over Python's logger `actorflow.compat.v1`
 nest.py         `tf.nest`: nested structures, with TensorFlow's names of parameters
 namespaces.py   TensorFlow's namespaces, such as `tf.math`, over actorflow's functions
-options.py      `ConfigProto` and its parts: options of a session under TensorFlow's names, as plain records
+options.py      `ConfigProto` and its parts: options of a session under TensorFlow's names, as messages
 sessions.py     `tf.Session` and `tf.InteractiveSession`: blocking sessions that can be the default session
 testing/        `tf.test`: test cases with sessions, and what tests ask of the machine
 """
@@ -635,6 +635,7 @@ from actorflow.graph.ops.strings.split import string_split as string_split
 from actorflow.graph.sparse_tensor import SparseTensor as SparseTensor
 from actorflow.graph.sparse_tensor import SparseTensorValue as SparseTensorValue
 from actorflow.graph.sparse_tensor import convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor
+from actorflow.graph.structure.module import Module as Module
 from actorflow.graph.tensor import Operation as Operation
 from actorflow.graph.tensor import Tensor as Tensor
 from actorflow.graph.tensor import TensorLike as TensorLike
@@ -751,6 +752,7 @@ __all__ = [
     "LocalCluster",
     "MONOLITHIC_BUILD",
     "MetaGraphDef",
+    "Module",
     "NoGradient",
     "NodeDef",
     "NotDifferentiable",

@@ -22,6 +22,7 @@ NAMES: dict[str, dict[str, str]] = {
         "InteractiveSession": "actorflow.compat.v1.sessions",
         "MONOLITHIC_BUILD": "actorflow.compat.names.versions",
         "MetaGraphDef": "actorflow.graph.graphdef.protos",
+        "Module": "actorflow.graph.structure.module",
         "NoGradient": "actorflow.graph.autodiff.override:NotDifferentiable",
         "NodeDef": "actorflow.graph.graphdef.protos",
         "OpError": "actorflow.errors",

@@ -1,4 +1,4 @@
-"""`ConfigProto` and its parts: options of a session under TensorFlow's names, as plain records.
+"""`ConfigProto` and its parts: options of a session under TensorFlow's names, as messages.
 
 An option that has a meaning here becomes an option of `actorflow.blocking.Session`. An option that has none, such as numbers of
 threads, is named in a warning, once for each.
@@ -8,21 +8,96 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+from actorflow.base.records.messages.message import Message
+from actorflow.base.records.messages.values import Field
 from actorflow.base.reports.user_line import user_line
 from actorflow.engine.passes.options import PlanOptions
 from actorflow.engine.session.settings import ValueOptions
+from actorflow.graph.graphdef.cluster_protos import ClusterDef
 from actorflow.public import public
 
 SESSION = {"values": ValueOptions(writable=True, exact_feeds=True)}
 """Options of the sessions of TensorFlow's programs: arrays that may be written, and feeds that numpy converts."""
 
 
+class GPUExperimental(Message):
+    """Options of GPUs that have no meaning here."""
+
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "use_unified_memory": Field(2, "bool"),
+        "num_dev_to_dev_copy_streams": Field(3, "int"),
+        "collective_ring_order": Field(4, "string"),
+    }
+
+
+class SessionExperimental(Message):
+    """Options of sessions that have no meaning here."""
+
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "collective_group_leader": Field(1, "string"),
+        "executor_type": Field(3, "string"),
+        "recv_buf_max_chunk": Field(4, "int"),
+        "use_numa_affinity": Field(5, "bool"),
+        "collective_nccl": Field(7, "bool"),
+        "share_session_state_in_clusterspec_propagation": Field(8, "bool"),
+        "share_cluster_devices_in_session": Field(10, "bool"),
+        "optimize_for_static_graph": Field(12, "bool"),
+    }
+
+
+class RunExperimental(Message):
+    """Options of runs that have no meaning here."""
+
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "collective_graph_key": Field(1, "int"),
+        "use_run_handler_pool": Field(2, "bool"),
+    }
+
+
+class ThreadPoolOptionProto(Message):
+    """A pool of threads, which has no meaning here."""
+
+    FIELDS: ClassVar[dict[str, Field]] = {"num_threads": Field(1, "int"), "global_name": Field(2, "string")}
+
+
+class RPCOptions(Message):
+    """Options of messages between tasks, which have no meaning here."""
+
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "use_rpc_for_inprocess_master": Field(1, "bool"),
+        "compression_algorithm": Field(2, "string"),
+        "compression_level": Field(3, "int"),
+    }
+
+
+class RewriterConfig(Message):
+    """`rewriter_config_pb2.RewriterConfig`: passes over the graph, which can't be chosen here."""
+
+    DEFAULT, ON, OFF, AGGRESSIVE = 0, 1, 2, 3
+    FIELDS: ClassVar[dict[str, Field]] = {
+        name: Field(number, "enum", names=((0, "DEFAULT"), (1, "ON"), (2, "OFF"), (3, "AGGRESSIVE")))
+        for name, number in (
+            ("layout_optimizer", 1),
+            ("constant_folding", 3),
+            ("arithmetic_optimization", 7),
+            ("dependency_optimization", 8),
+            ("loop_optimization", 9),
+            ("function_optimization", 10),
+            ("debug_stripper", 11),
+            ("shape_optimization", 13),
+            ("remapping", 14),
+            ("scoped_allocator_optimization", 15),
+            ("pin_to_host_optimization", 18),
+            ("implementation_selector", 22),
+            ("auto_mixed_precision", 23),
+        )
+    } | {"disable_model_pruning": Field(2, "bool"), "disable_meta_optimizer": Field(19, "bool")}
+
+
 @public("tf")
-@dataclass(slots=True)
-class GPUOptions:
+class GPUOptions(Message):
     """`tf.GPUOptions`: accepted without effect; memory is taken as it is needed.
 
     A session that gets an option without effect warns of it once.
@@ -35,22 +110,25 @@ class GPUOptions:
     Args:
         per_process_gpu_memory_fraction, allow_growth, allocator_type, deferred_deletion_bytes: without effect.
         visible_device_list, polling_active_delay_usecs, polling_inactive_delay_msecs: without effect.
-        force_gpu_compatible: without effect.
+        force_gpu_compatible, experimental: without effect.
     """
 
-    per_process_gpu_memory_fraction: float = 0.0
-    allow_growth: bool = False
-    allocator_type: str = ""
-    deferred_deletion_bytes: int = 0
-    visible_device_list: str = ""
-    polling_active_delay_usecs: int = 0
-    polling_inactive_delay_msecs: int = 0
-    force_gpu_compatible: bool = False
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "per_process_gpu_memory_fraction": Field(1, "double"),
+        "allocator_type": Field(2, "string"),
+        "deferred_deletion_bytes": Field(3, "int"),
+        "allow_growth": Field(4, "bool"),
+        "visible_device_list": Field(5, "string"),
+        "polling_active_delay_usecs": Field(6, "int"),
+        "polling_inactive_delay_msecs": Field(7, "int"),
+        "force_gpu_compatible": Field(8, "bool"),
+        "experimental": Field(9, GPUExperimental),
+    }
+    Experimental = GPUExperimental
 
 
 @public("tf")
-@dataclass(slots=True)
-class OptimizerOptions:
+class OptimizerOptions(Message):
     """`tf.OptimizerOptions`.
 
     A session that gets an option without effect warns of it once.
@@ -67,13 +145,15 @@ class OptimizerOptions:
         global_jit_level, cpu_global_jit: without effect.
     """
 
-    do_common_subexpression_elimination: bool = False
-    do_constant_folding: bool = False
-    max_folded_constant_in_bytes: int = 0
-    do_function_inlining: bool = False
-    opt_level: int = 0
-    global_jit_level: int = 0
-    cpu_global_jit: bool = False
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "do_common_subexpression_elimination": Field(1, "bool"),
+        "do_constant_folding": Field(2, "bool"),
+        "opt_level": Field(3, "enum", names=((0, "L1"), (-1, "L0"))),
+        "do_function_inlining": Field(4, "bool"),
+        "global_jit_level": Field(5, "enum", names=((0, "DEFAULT"), (-1, "OFF"), (1, "ON_1"), (2, "ON_2"))),
+        "max_folded_constant_in_bytes": Field(6, "int"),
+        "cpu_global_jit": Field(7, "bool"),
+    }
 
     L1 = 0
     L0 = -1
@@ -84,8 +164,7 @@ class OptimizerOptions:
 
 
 @public("tf")
-@dataclass(slots=True)
-class GraphOptions:
+class GraphOptions(Message):
     """`tf.GraphOptions`.
 
     A session that gets an option without effect warns of it once.
@@ -100,22 +179,24 @@ class GraphOptions:
         enable_recv_scheduling: without effect.
         optimizer_options: says whether nodes are folded and merged.
         build_cost_model, build_cost_model_after, infer_shapes, place_pruned_graph: without effect.
-        enable_bfloat16_sendrecv, timeline_step: without effect.
+        enable_bfloat16_sendrecv, timeline_step, rewrite_options: without effect.
     """
 
-    enable_recv_scheduling: bool = False
-    optimizer_options: OptimizerOptions = field(default_factory=OptimizerOptions)
-    build_cost_model: int = 0
-    build_cost_model_after: int = 0
-    infer_shapes: bool = False
-    place_pruned_graph: bool = False
-    enable_bfloat16_sendrecv: bool = False
-    timeline_step: int = 0
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "enable_recv_scheduling": Field(2, "bool"),
+        "optimizer_options": Field(3, OptimizerOptions),
+        "build_cost_model": Field(4, "int"),
+        "infer_shapes": Field(5, "bool"),
+        "place_pruned_graph": Field(6, "bool"),
+        "enable_bfloat16_sendrecv": Field(7, "bool"),
+        "timeline_step": Field(8, "int"),
+        "build_cost_model_after": Field(9, "int"),
+        "rewrite_options": Field(10, RewriterConfig),
+    }
 
 
 @public("tf")
-@dataclass(slots=True)
-class ConfigProto:
+class ConfigProto(Message):
     """`tf.ConfigProto`: the options of a session.
 
     A session that gets an option without effect warns of it once.
@@ -133,30 +214,35 @@ class ConfigProto:
         placement_period, device_filters, gpu_options, log_device_placement: without effect.
         allow_soft_placement: whether to place a node elsewhere where a device that it asks for has no kernel for it.
         graph_options: its `optimizer_options.opt_level` says whether nodes are folded and merged.
+        session_inter_op_thread_pool, rpc_options, cluster_def, experimental: without effect.
         operation_timeout_in_ms: the time of each run in milliseconds, unless `RunOptions` says otherwise; 0 for no
             limit.
         isolate_session_state: accepted without a warning; the state of a session is always its own.
-        share_cluster_devices_in_session: without effect.
     """
 
-    device_count: dict[str, int] = field(default_factory=dict)
-    intra_op_parallelism_threads: int = 0
-    inter_op_parallelism_threads: int = 0
-    use_per_session_threads: bool = False
-    placement_period: int = 0
-    device_filters: list[str] = field(default_factory=list)
-    gpu_options: GPUOptions = field(default_factory=GPUOptions)
-    allow_soft_placement: bool = False
-    log_device_placement: bool = False
-    graph_options: GraphOptions = field(default_factory=GraphOptions)
-    operation_timeout_in_ms: int = 0
-    isolate_session_state: bool = False
-    share_cluster_devices_in_session: bool = False
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "device_count": Field(1, "int", key="string"),
+        "intra_op_parallelism_threads": Field(2, "int"),
+        "placement_period": Field(3, "int"),
+        "device_filters": Field(4, "string", repeated=True),
+        "inter_op_parallelism_threads": Field(5, "int"),
+        "gpu_options": Field(6, GPUOptions),
+        "allow_soft_placement": Field(7, "bool"),
+        "log_device_placement": Field(8, "bool"),
+        "use_per_session_threads": Field(9, "bool"),
+        "graph_options": Field(10, GraphOptions),
+        "operation_timeout_in_ms": Field(11, "int"),
+        "session_inter_op_thread_pool": Field(12, ThreadPoolOptionProto, repeated=True),
+        "rpc_options": Field(13, RPCOptions),
+        "cluster_def": Field(14, ClusterDef),
+        "isolate_session_state": Field(15, "bool"),
+        "experimental": Field(16, SessionExperimental),
+    }
+    Experimental = SessionExperimental
 
 
 @public("tf")
-@dataclass(slots=True)
-class RunOptions:
+class RunOptions(Message):
     """`tf.RunOptions`: the options of a run.
 
     A run that gets an option without effect warns of it once.
@@ -174,14 +260,20 @@ class RunOptions:
         trace_level: with `FULL_TRACE` (or another level above `NO_TRACE`), a run that is given `run_metadata` is traced.
         inter_op_thread_pool, output_partition_graphs: without effect.
         timeout_in_ms: the maximum time of the run in milliseconds; 0 for no limit.
-        report_tensor_allocations_upon_oom: without effect.
+        report_tensor_allocations_upon_oom, experimental: without effect.
     """
 
-    trace_level: int = 0
-    timeout_in_ms: int = 0
-    inter_op_thread_pool: int = 0
-    output_partition_graphs: bool = False
-    report_tensor_allocations_upon_oom: bool = False
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "trace_level": Field(
+            1, "enum", names=((0, "NO_TRACE"), (1, "SOFTWARE_TRACE"), (2, "HARDWARE_TRACE"), (3, "FULL_TRACE"))
+        ),
+        "timeout_in_ms": Field(2, "int"),
+        "inter_op_thread_pool": Field(3, "int"),
+        "output_partition_graphs": Field(5, "bool"),
+        "report_tensor_allocations_upon_oom": Field(7, "bool"),
+        "experimental": Field(8, RunExperimental),
+    }
+    Experimental = RunExperimental
 
     NO_TRACE = 0
     SOFTWARE_TRACE = 1
@@ -216,7 +308,7 @@ def session_options(config: ConfigProto | None) -> tuple[dict[str, Any], float |
     warn_of_ignored(config)
     options: dict[str, Any] = {}
     if config.device_count:
-        options["devices"] = {"CPU": 1, **config.device_count}  # as in TensorFlow there is a CPU in any case
+        options["devices"] = {"CPU": 1, **dict(config.device_count)}  # as in TensorFlow there is a CPU in any case
     level = config.graph_options.optimizer_options.opt_level
     if level not in (OptimizerOptions.L0, OptimizerOptions.L1):
         raise ValueError(f"opt_level is OptimizerOptions.L0 or L1, not {level!r}.")
@@ -261,12 +353,10 @@ def warn_of_ignored(options: Any) -> None:
                 warnings.warn_explicit(text, UserWarning, where.file, where.line)
 
 
-def _changed(record: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The fields, by their path, that differ from the default."""
-    default = type(record)()
-    for entry in fields(record):
-        value, usual = getattr(record, entry.name), getattr(default, entry.name)
-        if is_dataclass(value) and not isinstance(value, type):
-            yield from _changed(value, f"{prefix}{entry.name}.")
-        elif value != usual:
-            yield f"{prefix}{entry.name}", value
+def _changed(record: Message, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The fields that are set, by their path."""
+    for name, value in record.ListFields():
+        if isinstance(value, Message):
+            yield from _changed(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value

@@ -21,12 +21,13 @@ from actorflow.graph.ops.math.elementwise import abs as magnitude
 from actorflow.graph.ops.math.elementwise import log
 from actorflow.graph.ops.math.matmul import matmul
 from actorflow.graph.ops.math.reduction import reduce_max, reduce_min, reduce_sum
+from actorflow.graph.structure.module import Module
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.public import public
 
 
 @public("af.linalg")
-class LinearOperator:
+class LinearOperator(Module):
     """A batch of matrices [..., rows, columns] that need not be there as tensors (`tf.linalg.LinearOperator`).
 
     A class of one's own gives `_shape`, `_shape_tensor` and `_matmul`; all else has a way over the whole matrix. The hints say
@@ -93,6 +94,9 @@ class LinearOperator:
         self._parents = list(graph_parents or ())
         self._hints = Hints(is_non_singular, is_self_adjoint, is_positive_definite, is_square).implied()
         self._name = name or type(self).__name__
+
+    def _searched(self) -> list[tuple[str, Any]]:
+        return [*super()._searched(), ("arguments", self._arguments)]  # variables are read when the operator is made
 
     # The matrix as a class knows it
 
@@ -171,10 +175,6 @@ class LinearOperator:
     def dtype(self) -> DType:
         """The element type."""
         return self._dtype
-
-    @property
-    def name(self) -> str:
-        return self._name
 
     @property
     def graph_parents(self) -> list[Any]:
@@ -416,7 +416,7 @@ class LinearOperator:
     # Helpers
 
     def _scope(self, name: str) -> Any:
-        return name_scope(f"{self._name.rstrip('/').rpartition('/')[2]}/{name}/".strip("/"))
+        return name_scope(f"{self.name.rstrip('/').rpartition('/')[2]}/{name}/".strip("/"))
 
     def _argument(self, value: Any, what: str) -> Tensor:
         tensor = convert_to_tensor(value, dtype=None if isinstance(value, Tensor) else self.dtype)

@@ -6,9 +6,10 @@ TensorFlow 1.15's, and so are the formulas.
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 
@@ -45,6 +46,30 @@ class Initializer:
         the size of the whole."""
         sizes, kind = [int(size) for size in shape], self.dtype if dtype is None else as_dtype(dtype)
         return self._make(sizes, kind) if partition_info is None else self._make_slice(sizes, kind, partition_info)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of another initializer like this initializer, for `from_config`.
+
+        Example:
+            >>> af.random_normal_initializer(stddev=0.5).get_config()
+            {'mean': 0.0, 'stddev': 0.5, 'seed': None, 'dtype': 'float32'}
+        """
+        names = list(inspect.signature(type(self)).parameters)
+        config = {name: getattr(self, name) for name in names if name not in ("dtype", "verify_shape")}
+        return config | {"dtype": self.dtype.name}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """The initializer of which another of this class gave the arguments by `get_config`.
+
+        Args:
+            config: the arguments by their names.
+
+        Example:
+            >>> af.constant_initializer.from_config({"value": 2.0})([2])
+            [2. 2.]
+        """
+        return cls(**config)
 
     def _make_slice(self, shape: list[int], dtype: DType, info: Any) -> Tensor:
         """The slice of this shape. Most initializers don't care what it is a slice of."""

@@ -10,13 +10,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec
 
+from actorflow.graph.structure.module import snake_case
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.models.layers.arguments import ONES, ZEROS, Constraint, Initializer, Regularizer
 from actorflow.models.layers.batch_norm import BatchNormalization
 from actorflow.models.layers.convolution import Conv1D, Conv2D, Conv3D
 from actorflow.models.layers.dropping import Dropout
 from actorflow.models.layers.fully_connected import Dense, Flatten
-from actorflow.models.layers.layer import Layer, snake_case
+from actorflow.models.layers.layer import Layer
 from actorflow.models.layers.pooling import (
     AveragePooling1D,
     AveragePooling2D,

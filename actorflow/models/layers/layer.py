@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from actorflow.base import nest
 from actorflow.base.dtypes import DType, DTypeLike, as_dtype, float32
 from actorflow.base.reports.user_line import user_line
-from actorflow.base.shapes import ShapeLike, TensorShape
+from actorflow.base.shapes import ShapeLike
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, graph_of
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
 from actorflow.graph.ops.array.shape import shape as shape_of
 from actorflow.graph.ops.math.cast import cast
+from actorflow.graph.structure.module import snake_case
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.graph.variables.collections import GraphKeys
 from actorflow.graph.variables.partitioned import PartitionedVariable
@@ -34,12 +34,6 @@ from actorflow.models.layers.arguments import (
 from actorflow.models.layers.input_spec import first_spec
 from actorflow.models.layers.state import LayerState
 from actorflow.public import public
-
-
-def snake_case(name: str) -> str:
-    """The name of a class as that of its layers: `Conv2DTranspose` gives `conv2d_transpose`."""
-    parted = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
-    return re.sub("([a-z])([A-Z])", r"\1_\2", parted).lower()
 
 
 @public("af.layers")
@@ -85,19 +79,10 @@ class Layer(LayerState):
         if name is not None and not isinstance(name, str):
             raise TypeError(f"{self._kind}: the argument `name` must be a string. Received: {name!r:.60}")
         self.trainable = trainable
-        self.built = False
-        self.input_spec: Any = None
         self.activity_regularizer = regularizer_of(activity_regularizer)
         self.given_name = name
         self._reuse = reuse
         self._dtype = None if dtype is None else as_dtype(dtype)
-        self._scope: VariableScope | None = None
-        self._graph: Graph | None = None
-        self._weights: list[tuple[Variable, bool]] = []
-        self._losses: list[Tensor] = []
-        self._updates: list[Operation | Tensor] = []
-        self._inputs: list[Any] = []
-        self._conditional: set[Tensor] = set()
 
     # For subclasses
 
@@ -112,7 +97,7 @@ class Layer(LayerState):
         """
         self.built = True
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """The outputs for these inputs, tensors in the structure that the caller gave. It may take further arguments.
 
         Example:
@@ -123,19 +108,6 @@ class Layer(LayerState):
             ([2. 4.], [3. 6.])
         """
         return inputs
-
-    def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """The static shape of the output for an input of this shape, which builds nothing.
-
-        Raises NotImplementedError where the layer does not say.
-
-        Example:
-            >>> af.layers.Dense(10).compute_output_shape([None, 3])
-            TensorShape([None, 10])
-            >>> af.layers.Flatten().compute_output_shape([None, 2, 3])
-            TensorShape([None, 6])
-        """
-        raise NotImplementedError(f"{type(self).__name__} does not say the shape of its output: compute_output_shape.")
 
     def add_weight(
         self,
@@ -243,18 +215,18 @@ class Layer(LayerState):
 
     # For its users
 
-    def __call__(self, inputs: Any, *args: Any, scope: str | VariableScope | None = None, **kwargs: Any) -> Any:
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """The outputs for `inputs`, a tensor or a structure of such; the first call makes the variables.
 
         Args:
             inputs: what `call` takes first: tensors, or arrays that become constants.
-            args, kwargs: what else `call` takes.
-            scope: in the first call, the variable scope to use instead of a new scope.
+            args, kwargs: what else `call` takes; and `scope`, in the first call the variable scope to use instead of a new scope.
 
         Raises:
             ValueError: the inputs are not as `input_spec` says, are of another graph than those of the first call, or a
                 variable exists and should not.
         """
+        scope = kwargs.pop("scope", None)
         graph = graph_of(nest.flatten(inputs))
         with graph.as_default():
             opened = self._opened(scope)
@@ -272,11 +244,10 @@ class Layer(LayerState):
                     self.build(nest.map_structure(lambda tensor: tensor.shape, tensors))
                     self.built = True
                 before = len(self._updates)
-                self._inputs += flat
-                call: Callable[..., Any] = self.call
-                outputs = call(tensors, *args, **kwargs)
+                outputs = self.call(tensors, *args, **kwargs)
                 if outputs is None:
                     raise ValueError(f"A layer's `call` method should return a Tensor, but {self.name}'s gave None.")
+                self._calls.append((tensors, outputs))
                 self._regularize(outputs)
             if self.trainable:
                 self._collect_updates(graph, inner.name, self._updates[before:], nest.flatten(outputs))
@@ -337,16 +308,6 @@ class Layer(LayerState):
     trainable_variables = trainable_weights
     non_trainable_variables = non_trainable_weights
     variables = weights
-
-    @property
-    def losses(self) -> list[Tensor]:
-        """The losses added so far, of all calls."""
-        return list(self._losses)
-
-    @property
-    def updates(self) -> list[Operation | Tensor]:
-        """The updates added so far, of all calls; none where the layer is not trainable."""
-        return list(self._updates) if self.trainable else []
 
     def count_params(self) -> int:
         """How many numbers the variables hold. Raises ValueError before they are made.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from actorflow.base import nest
-from actorflow.base.dtypes import DType, DTypeLike, as_dtype
+from actorflow.base.dtypes import DType, DTypeLike
 from actorflow.base.reports.user_line import user_line
 from actorflow.base.shapes import Shape, TensorShape, as_shape
 from actorflow.errors import describe
@@ -16,10 +15,12 @@ from actorflow.graph.convert import convert_to_tensor, graph_of, is_symbolic
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.ops.array.constant import zeros
 from actorflow.graph.ops.array.join import stack
+from actorflow.graph.structure.module import snake_case
 from actorflow.graph.tensor import Tensor
-from actorflow.graph.variables.scope import get_variable, variable_scope
+from actorflow.graph.variables.scope import variable_scope
 from actorflow.graph.variables.store import VariableScope
 from actorflow.graph.variables.variable import Variable
+from actorflow.models.layers.layer import Layer
 from actorflow.public import public
 
 
@@ -45,7 +46,7 @@ class LSTMStateTuple(NamedTuple):
 
 
 @public("af.nn.rnn_cell")
-class RNNCell:
+class RNNCell(Layer):
     """One step of a recurrent network, `output, next_state = cell(inputs, state)` (`tf.nn.rnn_cell.RNNCell`).
 
     A cell of your own has `state_size`, `output_size` and either `call(inputs, state)`, which is then called inside the
@@ -65,13 +66,6 @@ class RNNCell:
           [7.]]]
     """
 
-    trainable = True
-    built = False
-    _name: str | None = None
-    _dtype: DType | None = None
-    _reuse: Any = None
-    _scope: VariableScope | None = None
-
     def __init__(
         self, trainable: bool = True, name: str | None = None, dtype: DTypeLike | None = None, _reuse: Any = None
     ) -> None:
@@ -82,10 +76,8 @@ class RNNCell:
             dtype: the type of the variables; that of the first inputs unless given.
             _reuse: whether its variables exist already in the scope.
         """
-        self.trainable = trainable
+        super().__init__(trainable, name, _reuse, dtype)
         self._name = name
-        self._dtype = None if dtype is None else as_dtype(dtype)
-        self._reuse = _reuse
 
     def __call__(self, inputs: Any, state: Any, scope: str | VariableScope | None = None) -> tuple[Any, Any]:
         """The output and the next state, from inputs of shape [batch, ...] and the state before.
@@ -95,18 +87,20 @@ class RNNCell:
             state: the state before, in the structure of `state_size`, each part of shape [batch, size].
             scope: the variable scope, at the first call; a scope with the name of the cell or its class unless given.
         """
-        with self._opened(nest.flatten(inputs), state, scope):
-            return self.call(inputs, state)
+        with self._entered(nest.flatten(inputs), state, scope):
+            outputs = self.call(inputs, state)
+        self._calls.append(((inputs, state), outputs))
+        return outputs
 
     @contextmanager
-    def _opened(self, inputs: Sequence[Any], state: Any, scope: str | VariableScope | None = None) -> Iterator[None]:
+    def _entered(self, inputs: Sequence[Any], state: Any, scope: str | VariableScope | None = None) -> Iterator[None]:
         """Inside, the graph and the cell's variable scope are the default, and its variables are there."""
         graph = graph_of([*inputs, *nest.flatten(state)])
         with graph.as_default():
             if self._scope is None:
                 # A cell that takes existing variables takes them under its name; others get a name that is free.
                 with variable_scope(scope or (self.name if self._reuse else None), self.name) as opened:
-                    self._scope = opened
+                    self._scope, self._graph = opened, graph
             reuse = True if self.built else self._reuse
             with (
                 variable_scope(
@@ -143,7 +137,7 @@ class RNNCell:
             >>> class Decaying(af.nn.rnn_cell.RNNCell):
             ...     state_size = output_size = 1
             ...     def build(self, inputs_shape):
-            ...         self.rate = self.add_variable("rate", [1], af.constant_initializer(0.5))
+            ...         self.rate = self.add_variable("rate", [1], initializer=af.constant_initializer(0.5))
             ...     def call(self, inputs, state):
             ...         total = state * self.rate + inputs
             ...         return total, total
@@ -166,7 +160,8 @@ class RNNCell:
     @property
     def name(self) -> str:
         """The name given, or that of the class in lower case."""
-        return self._name or _snake_case(type(self).__name__)
+        kind = snake_case(type(self).__name__)
+        return self._name or (f"private{kind}" if kind.startswith("_") else kind)
 
     def zero_state(self, batch_size: Any, dtype: DTypeLike) -> Any:
         """Zeros of shape [batch_size, s] for each size s in `state_size`; `batch_size` is a number or a scalar tensor.
@@ -206,17 +201,13 @@ class RNNCell:
             raise ValueError(f"A state needs a batch size and a type, but {batch_size=} and {dtype=} were given.")
         return self.zero_state(batch_size, dtype)
 
-    def add_variable(self, name: str, shape: Sequence[int], initializer: Any = None) -> Variable:
-        """`get_variable` of the type of the first inputs: for `build`."""
-        return get_variable(name, shape, self._dtype, initializer, trainable=self.trainable)
-
     @property
     def variables(self) -> list[Variable]:
         """The variables that the cell and those inside of it made."""
         by_id: dict[int, Variable] = {}
         for cell in self._inner():
             by_id.update({id(v): v for v in cell.variables})
-        by_id.update({id(v): v for v in self.__dict__.get("_made", ())})
+        by_id.update({id(v): v for v, _ in self._weights})
         return list(by_id.values())
 
     weights = variables
@@ -225,7 +216,12 @@ class RNNCell:
     def trainable_variables(self) -> list[Variable]:
         return [v for v in self.variables if v.trainable]
 
+    @property
+    def non_trainable_variables(self) -> list[Variable]:
+        return [v for v in self.variables if not v.trainable]
+
     trainable_weights = trainable_variables
+    non_trainable_weights = non_trainable_variables
 
     def _inner(self) -> Sequence[RNNCell]:
         """The cells of which this cell is made."""
@@ -233,9 +229,8 @@ class RNNCell:
 
     def _remember(self, getter: Callable[..., Variable], *args: Any, **kwargs: Any) -> Variable:
         variable = getter(*args, **kwargs)
-        variables = self.__dict__.setdefault("_made", [])
-        if not any(v is variable for v in variables):
-            variables.append(variable)
+        if not any(other is variable for other, _ in self._weights):
+            self._weights.append((variable, variable.trainable))
         return variable
 
     def _depth(self, inputs_shape: TensorShape) -> int:
@@ -293,9 +288,3 @@ def zeros_of(sizes: Any, batch_size: Any, dtype: DTypeLike) -> Any:
 
     leaves, rebuild = nest.parse(sizes)
     return rebuild([make(leaf) for leaf in leaves])
-
-
-def _snake_case(name: str) -> str:
-    name = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
-    name = re.sub("([a-z])([A-Z])", r"\1_\2", name).lower()
-    return f"private{name}" if name.startswith("_") else name

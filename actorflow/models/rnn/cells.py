@@ -68,7 +68,7 @@ class BasicRNNCell(RNNCell):
     def build(self, inputs_shape: TensorShape) -> None:
         rows = self._depth(inputs_shape) + self._num_units
         self._kernel = self.add_variable("kernel", [rows, self._num_units])
-        self._bias = self.add_variable("bias", [self._num_units], Zeros())
+        self._bias = self.add_variable("bias", [self._num_units], initializer=Zeros())
 
     def call(self, inputs: Any, state: Any) -> tuple[Tensor, Tensor]:
         output = self._activation(_linear([inputs, state], self._kernel, self._bias))
@@ -124,12 +124,12 @@ class GRUCell(RNNCell):
         units, rows = self._num_units, self._depth(inputs_shape) + self._num_units
         bias = self._bias_initializer
         self._gates = (
-            self.add_variable("gates/kernel", [rows, 2 * units], self._kernel_initializer),
-            self.add_variable("gates/bias", [2 * units], Constant(1.0) if bias is None else bias),
+            self.add_variable("gates/kernel", [rows, 2 * units], initializer=self._kernel_initializer),
+            self.add_variable("gates/bias", [2 * units], initializer=Constant(1.0) if bias is None else bias),
         )
         self._candidate = (
-            self.add_variable("candidate/kernel", [rows, units], self._kernel_initializer),
-            self.add_variable("candidate/bias", [units], Zeros() if bias is None else bias),
+            self.add_variable("candidate/kernel", [rows, units], initializer=self._kernel_initializer),
+            self.add_variable("candidate/bias", [units], initializer=Zeros() if bias is None else bias),
         )
 
     def call(self, inputs: Any, state: Any) -> tuple[Tensor, Tensor]:
@@ -188,7 +188,7 @@ class BasicLSTMCell(RNNCell):
     def build(self, inputs_shape: TensorShape) -> None:
         rows = self._depth(inputs_shape) + self._num_units
         self._kernel = self.add_variable("kernel", [rows, 4 * self._num_units])
-        self._bias = self.add_variable("bias", [4 * self._num_units], Zeros())
+        self._bias = self.add_variable("bias", [4 * self._num_units], initializer=Zeros())
 
     def call(self, inputs: Any, state: Any) -> tuple[Tensor, Any]:
         c, h = _c_and_h(self, state, self._num_units, self._num_units, self._state_is_tuple)
@@ -265,14 +265,16 @@ class LSTMCell(RNNCell):
 
     def build(self, inputs_shape: TensorShape) -> None:
         units, rows = self._num_units, self._depth(inputs_shape) + self.output_size
-        self._kernel = self.add_variable("kernel", [rows, 4 * units], self._initializer)
-        self._bias = self.add_variable("bias", [4 * units], Zeros())
+        self._kernel = self.add_variable("kernel", [rows, 4 * units], initializer=self._initializer)
+        self._bias = self.add_variable("bias", [4 * units], initializer=Zeros())
         if self._use_peepholes:
             self._f_diag, self._i_diag, self._o_diag = (
-                self.add_variable(f"w_{gate}_diag", [units], self._initializer) for gate in "fio"
+                self.add_variable(f"w_{gate}_diag", [units], initializer=self._initializer) for gate in "fio"
             )
         if self._num_proj is not None:
-            self._projection = self.add_variable("projection/kernel", [units, self._num_proj], self._initializer)
+            self._projection = self.add_variable(
+                "projection/kernel", [units, self._num_proj], initializer=self._initializer
+            )
 
     def call(self, inputs: Any, state: Any) -> tuple[Tensor, Any]:
         c, h = _c_and_h(self, state, self._num_units, self.output_size, self._state_is_tuple)

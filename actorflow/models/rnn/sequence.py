@@ -59,7 +59,7 @@ def over_steps(cell: Any, x: Tensor, count: Any, state: Any) -> tuple[Tensor, An
         count: the time, a number or a scalar tensor.
         state: the state before the first step.
     """
-    with cell._opened([x], state):
+    with cell._entered([x], state):
         if type(cell) is not MultiRNNCell:
             return _lstm(cell, x, count, *state)
         last = []

@@ -176,6 +176,40 @@ class Message:
         """Whether all required fields are set: there are none here."""
         return True
 
+    def FindInitializationErrors(self) -> list[str]:
+        """The names of required fields that are not set: there are none."""
+        return []
+
+    def UnknownFields(self) -> list[tuple[int, int, Any]]:
+        """The fields that came and that the class does not list, as (number, type on the wire, value)."""
+        return [(number, kind, value) for number, kind, value in wire.fields(memoryview(self._unknown))]
+
+    def DiscardUnknownFields(self) -> None:
+        """Forgets the fields that the class does not list, those of messages in this message included."""
+        object.__setattr__(self, "_unknown", b"")
+        for content in self._values.values():
+            parts = (
+                content.values()
+                if isinstance(content, MapOf)
+                else content
+                if isinstance(content, ListOf)
+                else [content]
+            )
+            for part in parts:
+                if isinstance(part, Message):
+                    part.DiscardUnknownFields()
+
+    def HasExtension(self, extension: Any) -> bool:
+        """Raises KeyError: messages have no extensions."""
+        raise KeyError(f"{type(self).__name__} is not extendable: {extension!r:.60}.")
+
+    ClearExtension = HasExtension
+
+    @staticmethod
+    def RegisterExtension(extension: Any) -> None:
+        """Raises TypeError: messages have no extensions."""
+        raise TypeError(f"Messages are not extendable: {extension!r:.60}.")
+
     def CopyFrom(self, other: Self) -> None:
         """Takes all fields of another message, in place of its own."""
         self._refuse_other(other)
@@ -297,6 +331,8 @@ class Message:
     def SerializeToString(self, deterministic: bool = True) -> bytes:
         """The message in the wire format, the same bytes for the same fields."""
         return self._serialized()
+
+    SerializePartialToString = SerializeToString
 
     def _serialized(self, without: str = "") -> bytes:
         """The message in the wire format, without the field of that name."""

@@ -112,7 +112,9 @@ class NASCell(_Cell):
         units, proj = self._num_units, self._num_proj or self._num_units
         self._recurrent = self.add_variable("recurrent_kernel", [proj, 8 * units])
         self._kernel = self.add_variable("kernel", [depth, 8 * units])
-        self._bias = self.add_variable("bias", [8 * units], tf.zeros_initializer()) if self._use_bias else None
+        self._bias = (
+            self.add_variable("bias", [8 * units], initializer=tf.zeros_initializer()) if self._use_bias else None
+        )
         self._projection = self.add_variable("projection_weights", [units, proj]) if self._num_proj else None
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
@@ -212,8 +214,10 @@ class IndRNNCell(_Cell):
     def build(self, inputs_shape: Any) -> None:
         depth = inputs_shape[-1].value if hasattr(inputs_shape[-1], "value") else inputs_shape[-1]
         self._kernel_w = self.add_variable("kernel_w", [depth, self._num_units])
-        self._kernel_u = self.add_variable("kernel_u", [1, self._num_units], tf.random_uniform_initializer(-1, 1))
-        self._bias = self.add_variable("bias", [self._num_units], tf.zeros_initializer())
+        self._kernel_u = self.add_variable(
+            "kernel_u", [1, self._num_units], initializer=tf.random_uniform_initializer(-1, 1)
+        )
+        self._bias = self.add_variable("bias", [self._num_units], initializer=tf.zeros_initializer())
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         total = tf.matmul(inputs, self._kernel_w) + state * self._kernel_u

@@ -1,0 +1,28 @@
+"""Names of TensorFlow 1.15: programs give the values that TensorFlow 1.15 gives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from answers_tf115 import differs
+from name_programs import PROGRAMS
+
+import actorflow.compat.v1 as tf
+
+ANSWERS: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "name_programs_tf115.json").read_text())
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_values_are_tensorflows(name: str) -> None:
+    with tf.Graph().as_default():
+        values = PROGRAMS[name](tf)
+    assert values.keys() == ANSWERS[name].keys()
+    faults = {key: fault for key, value in values.items() if (fault := differs(value, ANSWERS[name][key]))}
+    assert not faults, faults
+
+
+def test_each_program_has_its_answers() -> None:
+    assert PROGRAMS.keys() == ANSWERS.keys()
