@@ -80,7 +80,6 @@ def test_a_name_that_a_namespace_lacks_is_named() -> None:
     "name",
     [
         "distribute",
-        "distributions",
         "keras",
     ],
 )

@@ -68,10 +68,19 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("lib", "=python_io", "io.python_io"),
     ("lib", "gfile io.gfile", "io.file_io"),
     ("lib", "python_io io", "io.tf_record"),
+    ("ops", "=distributions", "distributions.distributions"),
     ("ops", "=linalg", "linalg.linalg"),
     ("ops", "=losses", "losses.losses"),
     ("ops", "=nn.rnn_cell", "rnn_cell"),
     ("ops", "bitwise", "bitwise_ops"),
+    (
+        "ops",
+        "distributions",
+        "distributions.bernoulli distributions.beta distributions.categorical distributions.dirichlet "
+        "distributions.dirichlet_multinomial distributions.distribution distributions.exponential distributions.gamma "
+        "distributions.kullback_leibler distributions.laplace distributions.multinomial distributions.normal "
+        "distributions.student_t distributions.uniform",
+    ),
     ("ops", "debugging math tf", "check_ops"),
     ("ops", "debugging tf", "numerics"),
     ("ops", "image io", "image_ops_impl"),

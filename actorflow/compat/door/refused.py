@@ -12,7 +12,6 @@ _REASONS = {
     "python.debug": "the debugger tfdbg is not here. `actorflow explain` and a session's traces show what a step does",
     "python.keras": "Keras is not part of actorflow. tf.layers has the same layers",
     "keras": "Keras is not part of actorflow. tf.layers has the same layers",
-    "python.ops.distributions": "densities and draws are ops of tf.math and tf.random",
     "python.tpu": "there are no TPUs. Estimators run with use_tpu=False: tf.contrib.tpu.TPUEstimator",
     "python.tools": "the tools of TensorFlow's sources are not here. `actorflow dump` shows graphs and checkpoints",
     "tools": "the tools of TensorFlow's sources are not here. `actorflow dump` shows graphs and checkpoints",

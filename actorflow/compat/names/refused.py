@@ -21,7 +21,6 @@ REASONS: dict[str, str] = {
     "data.experimental.map_and_batch_with_legacy_function": "use map_and_batch",
     "data.experimental.to_variant": "datasets are no values of nodes",
     "distribute": "place variables with tf.train.replica_device_setter, and add gradients with tf.train.SyncReplicasOptimizer",
-    "distributions": "densities and draws are ops of tf.math and tf.random",
     "estimator.BoostedTreesClassifier": "gradient boosted trees are offered by XGBoost and LightGBM",
     "estimator.BoostedTreesEstimator": "gradient boosted trees are offered by XGBoost and LightGBM",
     "estimator.BoostedTreesRegressor": "gradient boosted trees are offered by XGBoost and LightGBM",

@@ -20,6 +20,7 @@ from actorflow.compat.v1 import COMPILER_VERSION as COMPILER_VERSION
 from actorflow.compat.v1 import CXX11_ABI_FLAG as CXX11_ABI_FLAG
 from actorflow.compat.v1 import ClusterSpec as ClusterSpec
 from actorflow.compat.v1 import ConditionalAccumulator as ConditionalAccumulator
+from actorflow.compat.v1 import ConditionalAccumulatorBase as ConditionalAccumulatorBase
 from actorflow.compat.v1 import ConfigProto as ConfigProto
 from actorflow.compat.v1 import CostModel as CostModel
 from actorflow.compat.v1 import CriticalSection as CriticalSection
@@ -50,9 +51,11 @@ from actorflow.compat.v1 import IndexedSlices as IndexedSlices
 from actorflow.compat.v1 import IndexedSlicesValue as IndexedSlicesValue
 from actorflow.compat.v1 import InteractiveSession as InteractiveSession
 from actorflow.compat.v1 import LocalCluster as LocalCluster
+from actorflow.compat.v1 import LogMessage as LogMessage
 from actorflow.compat.v1 import MONOLITHIC_BUILD as MONOLITHIC_BUILD
 from actorflow.compat.v1 import MetaGraphDef as MetaGraphDef
 from actorflow.compat.v1 import Module as Module
+from actorflow.compat.v1 import NameAttrList as NameAttrList
 from actorflow.compat.v1 import NoGradient as NoGradient
 from actorflow.compat.v1 import NodeDef as NodeDef
 from actorflow.compat.v1 import NotDifferentiable as NotDifferentiable
@@ -239,6 +242,7 @@ from actorflow.compat.v1 import disable_resource_variables as disable_resource_v
 from actorflow.compat.v1 import disable_tensor_equality as disable_tensor_equality
 from actorflow.compat.v1 import disable_v2_behavior as disable_v2_behavior
 from actorflow.compat.v1 import disable_v2_tensorshape as disable_v2_tensorshape
+from actorflow.compat.v1 import distributions as distributions
 from actorflow.compat.v1 import div as div
 from actorflow.compat.v1 import div_no_nan as div_no_nan
 from actorflow.compat.v1 import divide as divide
@@ -271,6 +275,7 @@ from actorflow.compat.v1 import expm1 as expm1
 from actorflow.compat.v1 import export as export
 from actorflow.compat.v1 import ext as ext
 from actorflow.compat.v1 import extract_image_patches as extract_image_patches
+from actorflow.compat.v1 import extract_volume_patches as extract_volume_patches
 from actorflow.compat.v1 import eye as eye
 from actorflow.compat.v1 import fake_quant_with_min_max_args as fake_quant_with_min_max_args
 from actorflow.compat.v1 import fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient
@@ -421,6 +426,7 @@ from actorflow.compat.v1 import matrix_inverse as matrix_inverse
 from actorflow.compat.v1 import matrix_set_diag as matrix_set_diag
 from actorflow.compat.v1 import matrix_solve as matrix_solve
 from actorflow.compat.v1 import matrix_solve_ls as matrix_solve_ls
+from actorflow.compat.v1 import matrix_square_root as matrix_square_root
 from actorflow.compat.v1 import matrix_transpose as matrix_transpose
 from actorflow.compat.v1 import matrix_triangular_solve as matrix_triangular_solve
 from actorflow.compat.v1 import maximum as maximum
@@ -445,6 +451,7 @@ from actorflow.compat.v1 import nest as nest
 from actorflow.compat.v1 import new_event_loop as new_event_loop
 from actorflow.compat.v1 import newaxis as newaxis
 from actorflow.compat.v1 import next_iteration as next_iteration
+from actorflow.compat.v1 import no_gradient as no_gradient
 from actorflow.compat.v1 import no_op as no_op
 from actorflow.compat.v1 import no_regularizer as no_regularizer
 from actorflow.compat.v1 import norm as norm
@@ -730,6 +737,7 @@ __all__ = [
     "CXX11_ABI_FLAG",
     "ClusterSpec",
     "ConditionalAccumulator",
+    "ConditionalAccumulatorBase",
     "ConfigProto",
     "CostModel",
     "CriticalSection",
@@ -760,9 +768,11 @@ __all__ = [
     "IndexedSlicesValue",
     "InteractiveSession",
     "LocalCluster",
+    "LogMessage",
     "MONOLITHIC_BUILD",
     "MetaGraphDef",
     "Module",
+    "NameAttrList",
     "NoGradient",
     "NodeDef",
     "NotDifferentiable",
@@ -952,6 +962,7 @@ __all__ = [
     "disable_tensor_equality",
     "disable_v2_behavior",
     "disable_v2_tensorshape",
+    "distributions",
     "div",
     "div_no_nan",
     "divide",
@@ -984,6 +995,7 @@ __all__ = [
     "export",
     "ext",
     "extract_image_patches",
+    "extract_volume_patches",
     "eye",
     "fake_quant_with_min_max_args",
     "fake_quant_with_min_max_args_gradient",
@@ -1136,6 +1148,7 @@ __all__ = [
     "matrix_set_diag",
     "matrix_solve",
     "matrix_solve_ls",
+    "matrix_square_root",
     "matrix_transpose",
     "matrix_triangular_solve",
     "maximum",
@@ -1161,6 +1174,7 @@ __all__ = [
     "newaxis",
     "next_iteration",
     "nn",
+    "no_gradient",
     "no_op",
     "no_regularizer",
     "norm",

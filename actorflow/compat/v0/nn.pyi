@@ -27,8 +27,10 @@ from actorflow.compat.v1.nn import conv2d_backprop_filter as conv2d_backprop_fil
 from actorflow.compat.v1.nn import conv2d_backprop_input as conv2d_backprop_input
 from actorflow.compat.v1.nn import conv2d_transpose as conv2d_transpose
 from actorflow.compat.v1.nn import conv3d as conv3d
+from actorflow.compat.v1.nn import conv3d_backprop_filter as conv3d_backprop_filter
 from actorflow.compat.v1.nn import conv3d_backprop_filter_v2 as conv3d_backprop_filter_v2
 from actorflow.compat.v1.nn import conv3d_transpose as conv3d_transpose
+from actorflow.compat.v1.nn import conv_transpose as conv_transpose
 from actorflow.compat.v1.nn import convolution as convolution
 from actorflow.compat.v1.nn import crelu as crelu
 from actorflow.compat.v1.nn import ctc_beam_search_decoder as ctc_beam_search_decoder
@@ -135,8 +137,10 @@ __all__ = [
     "conv2d_backprop_input",
     "conv2d_transpose",
     "conv3d",
+    "conv3d_backprop_filter",
     "conv3d_backprop_filter_v2",
     "conv3d_transpose",
+    "conv_transpose",
     "convolution",
     "crelu",
     "ctc_beam_search_decoder",

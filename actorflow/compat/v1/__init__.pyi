@@ -67,6 +67,7 @@ from actorflow.cluster.server import Server as Server
 from actorflow.compat import contrib as contrib
 from actorflow.compat.files import gfile as gfile
 from actorflow.compat.names import config as config
+from actorflow.compat.names import distributions as distributions
 from actorflow.compat.names import resource_loader as resource_loader
 from actorflow.compat.names import sysconfig as sysconfig
 from actorflow.compat.names import versions as version
@@ -81,6 +82,7 @@ from actorflow.compat.names.graphs import recompute_grad as recompute_grad
 from actorflow.compat.names.libraries import load_op_library as load_file_system_library
 from actorflow.compat.names.libraries import load_op_library as load_library
 from actorflow.compat.names.libraries import load_op_library as load_op_library
+from actorflow.compat.names.numerics import extract_volume_patches as extract_volume_patches
 from actorflow.compat.names.switches import VariableAggregation as VariableAggregation
 from actorflow.compat.names.switches import VariableSynchronization as VariableSynchronization
 from actorflow.compat.names.switches import control_flow_v2_enabled as control_flow_v2_enabled
@@ -195,6 +197,7 @@ from actorflow.graph.autodiff.gradients import gradients as gradients
 from actorflow.graph.autodiff.hessians import hessians as hessians
 from actorflow.graph.autodiff.override import NotDifferentiable as NoGradient
 from actorflow.graph.autodiff.override import NotDifferentiable as NotDifferentiable
+from actorflow.graph.autodiff.override import NotDifferentiable as no_gradient
 from actorflow.graph.autodiff.override import RegisterGradient as RegisterGradient
 from actorflow.graph.autodiff.recompute import recompute as recompute
 from actorflow.graph.control_flow.cond import case as case
@@ -225,6 +228,7 @@ from actorflow.graph.graphdef.importing import import_graph_def as import_graph_
 from actorflow.graph.graphdef.protos import AttrValue as AttrValue
 from actorflow.graph.graphdef.protos import GraphDef as GraphDef
 from actorflow.graph.graphdef.protos import MetaGraphDef as MetaGraphDef
+from actorflow.graph.graphdef.protos import NameAttrList as NameAttrList
 from actorflow.graph.graphdef.protos import NodeDef as NodeDef
 from actorflow.graph.graphdef.protos import TensorInfo as TensorInfo
 from actorflow.graph.graphdef.protos import TensorProto as TensorProto
@@ -377,6 +381,7 @@ from actorflow.graph.ops.linalg.diagonal import matrix_diag as matrix_diag
 from actorflow.graph.ops.linalg.diagonal import matrix_diag_part as matrix_diag_part
 from actorflow.graph.ops.linalg.diagonal import matrix_set_diag as matrix_set_diag
 from actorflow.graph.ops.linalg.functions import cross as cross
+from actorflow.graph.ops.linalg.functions import sqrtm as matrix_square_root
 from actorflow.graph.ops.linalg.matrix import cholesky as cholesky
 from actorflow.graph.ops.linalg.matrix import eye as eye
 from actorflow.graph.ops.linalg.matrix import matrix_determinant as matrix_determinant
@@ -593,6 +598,7 @@ from actorflow.graph.ops.sparse.tensor import sparse_tensor_to_dense as sparse_t
 from actorflow.graph.ops.sparse.tensor import sparse_to_dense as sparse_to_dense
 from actorflow.graph.ops.sparse.tensor import sparse_to_indicator as sparse_to_indicator
 from actorflow.graph.ops.state.accumulators import ConditionalAccumulator as ConditionalAccumulator
+from actorflow.graph.ops.state.accumulators import ConditionalAccumulatorBase as ConditionalAccumulatorBase
 from actorflow.graph.ops.state.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
 from actorflow.graph.ops.state.assign import assign as assign
 from actorflow.graph.ops.state.assign import assign_add as assign_add
@@ -701,6 +707,7 @@ from actorflow.models.queues.kinds import PriorityQueue as PriorityQueue
 from actorflow.models.queues.kinds import RandomShuffleQueue as RandomShuffleQueue
 from actorflow.models.summary.protos import Event as Event
 from actorflow.models.summary.protos import HistogramProto as HistogramProto
+from actorflow.models.summary.protos import LogMessage as LogMessage
 from actorflow.models.summary.protos import RunMetadata as RunMetadata
 from actorflow.models.summary.protos import SessionLog as SessionLog
 from actorflow.models.summary.protos import Summary as Summary
@@ -720,6 +727,7 @@ __all__ = [
     "CXX11_ABI_FLAG",
     "ClusterSpec",
     "ConditionalAccumulator",
+    "ConditionalAccumulatorBase",
     "ConfigProto",
     "CostModel",
     "CriticalSection",
@@ -750,9 +758,11 @@ __all__ = [
     "IndexedSlicesValue",
     "InteractiveSession",
     "LocalCluster",
+    "LogMessage",
     "MONOLITHIC_BUILD",
     "MetaGraphDef",
     "Module",
+    "NameAttrList",
     "NoGradient",
     "NodeDef",
     "NotDifferentiable",
@@ -935,6 +945,7 @@ __all__ = [
     "disable_tensor_equality",
     "disable_v2_behavior",
     "disable_v2_tensorshape",
+    "distributions",
     "div",
     "div_no_nan",
     "divide",
@@ -967,6 +978,7 @@ __all__ = [
     "export",
     "ext",
     "extract_image_patches",
+    "extract_volume_patches",
     "eye",
     "fake_quant_with_min_max_args",
     "fake_quant_with_min_max_args_gradient",
@@ -1115,6 +1127,7 @@ __all__ = [
     "matrix_set_diag",
     "matrix_solve",
     "matrix_solve_ls",
+    "matrix_square_root",
     "matrix_transpose",
     "matrix_triangular_solve",
     "maximum",
@@ -1136,6 +1149,7 @@ __all__ = [
     "newaxis",
     "next_iteration",
     "nn",
+    "no_gradient",
     "no_op",
     "no_regularizer",
     "norm",

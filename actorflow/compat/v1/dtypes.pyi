@@ -7,8 +7,10 @@ from actorflow.base.dtypes import bool as bool
 from actorflow.base.dtypes import complex128 as complex128
 from actorflow.base.dtypes import complex64 as complex64
 from actorflow.base.dtypes import float16 as float16
+from actorflow.base.dtypes import float16 as half
 from actorflow.base.dtypes import float32 as float32
 from actorflow.base.dtypes import float4_e2m1fn as float4_e2m1fn
+from actorflow.base.dtypes import float64 as double
 from actorflow.base.dtypes import float64 as float64
 from actorflow.base.dtypes import float6_e2m3fn as float6_e2m3fn
 from actorflow.base.dtypes import float6_e3m2fn as float6_e3m2fn
@@ -47,6 +49,7 @@ __all__ = [
     "complex",
     "complex128",
     "complex64",
+    "double",
     "float16",
     "float32",
     "float4_e2m1fn",
@@ -58,6 +61,7 @@ __all__ = [
     "float8_e5m2",
     "float8_e5m2fnuz",
     "float8_e8m0fnu",
+    "half",
     "int16",
     "int2",
     "int32",

@@ -1,5 +1,11 @@
 # `make names` writes this file from the marks in the sources.
 
+from actorflow.compat.names.boxes import combined_non_max_suppression as combined_non_max_suppression
+from actorflow.compat.names.boxes import extract_jpeg_shape as extract_jpeg_shape
+from actorflow.compat.names.boxes import non_max_suppression_overlaps as non_max_suppression_overlaps
+from actorflow.compat.names.boxes import non_max_suppression_padded as non_max_suppression_padded
+from actorflow.compat.names.boxes import non_max_suppression_with_scores as non_max_suppression_with_scores
+from actorflow.compat.names.boxes import ssim_multiscale as ssim_multiscale
 from actorflow.compat.names.functions import extract_patches as extract_patches
 from actorflow.graph.ops.image.adjust import adjust_brightness as adjust_brightness
 from actorflow.graph.ops.image.adjust import adjust_contrast as adjust_contrast
@@ -73,6 +79,7 @@ __all__ = [
     "adjust_jpeg_quality",
     "adjust_saturation",
     "central_crop",
+    "combined_non_max_suppression",
     "convert_image_dtype",
     "crop_and_resize",
     "crop_to_bounding_box",
@@ -87,6 +94,7 @@ __all__ = [
     "encode_png",
     "extract_glimpse",
     "extract_image_patches",
+    "extract_jpeg_shape",
     "extract_patches",
     "flip_left_right",
     "flip_up_down",
@@ -95,6 +103,9 @@ __all__ = [
     "image_gradients",
     "is_jpeg",
     "non_max_suppression",
+    "non_max_suppression_overlaps",
+    "non_max_suppression_padded",
+    "non_max_suppression_with_scores",
     "pad_to_bounding_box",
     "per_image_standardization",
     "psnr",
@@ -123,6 +134,7 @@ __all__ = [
     "sample_distorted_bounding_box",
     "sobel_edges",
     "ssim",
+    "ssim_multiscale",
     "total_variation",
     "transpose",
     "transpose_image",

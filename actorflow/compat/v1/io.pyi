@@ -5,6 +5,7 @@ from actorflow.base.records.files import TFRecordOptions as TFRecordOptions
 from actorflow.base.records.files import TFRecordWriter as TFRecordWriter
 from actorflow.base.records.files import tf_record_iterator as tf_record_iterator
 from actorflow.compat.files import io_gfile as gfile
+from actorflow.compat.names.boxes import extract_jpeg_shape as extract_jpeg_shape
 from actorflow.graph.graphdef.export import write_graph as write_graph
 from actorflow.graph.ops.io.decoding import decode_compressed as decode_compressed
 from actorflow.graph.ops.io.decoding import decode_csv as decode_csv
@@ -69,6 +70,7 @@ __all__ = [
     "encode_base64",
     "encode_jpeg",
     "encode_png",
+    "extract_jpeg_shape",
     "gfile",
     "is_jpeg",
     "match_filenames_once",

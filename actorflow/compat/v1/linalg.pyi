@@ -2,6 +2,8 @@
 
 from actorflow.compat.names.functions import matrix_rank as matrix_rank
 from actorflow.compat.names.functions import tridiagonal_matmul as tridiagonal_matmul
+from actorflow.compat.names.numerics import logm as logm
+from actorflow.compat.names.numerics import tridiagonal_solve as tridiagonal_solve
 from actorflow.graph.linear_operators.block_diagonal import LinearOperatorBlockDiag as LinearOperatorBlockDiag
 from actorflow.graph.linear_operators.circulant import LinearOperatorCirculant as LinearOperatorCirculant
 from actorflow.graph.linear_operators.circulant import LinearOperatorCirculant2D as LinearOperatorCirculant2D
@@ -94,6 +96,7 @@ __all__ = [
     "inv",
     "l2_normalize",
     "logdet",
+    "logm",
     "lstsq",
     "lu",
     "matmul",
@@ -116,4 +119,5 @@ __all__ = [
     "transpose",
     "triangular_solve",
     "tridiagonal_matmul",
+    "tridiagonal_solve",
 ]

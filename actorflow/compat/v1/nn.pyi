@@ -1,5 +1,7 @@
 # `make names` writes this file from the marks in the sources.
 
+from actorflow.compat.names.numerics import conv3d_backprop_filter as conv3d_backprop_filter
+from actorflow.compat.names.numerics import conv_transpose as conv_transpose
 from actorflow.compat.names.training import avg_pool_v2 as avg_pool_v2
 from actorflow.compat.names.training import compute_average_loss as compute_average_loss
 from actorflow.compat.names.training import max_pool_v2 as max_pool_v2
@@ -128,8 +130,10 @@ __all__ = [
     "conv2d_backprop_input",
     "conv2d_transpose",
     "conv3d",
+    "conv3d_backprop_filter",
     "conv3d_backprop_filter_v2",
     "conv3d_transpose",
+    "conv_transpose",
     "convolution",
     "crelu",
     "ctc_beam_search_decoder",

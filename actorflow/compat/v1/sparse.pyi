@@ -31,10 +31,12 @@ from actorflow.graph.ops.sparse.tensor import sparse_merge as merge
 from actorflow.graph.ops.sparse.tensor import sparse_placeholder as placeholder
 from actorflow.graph.ops.sparse.tensor import sparse_tensor_to_dense as to_dense
 from actorflow.graph.ops.sparse.tensor import sparse_to_indicator as to_indicator
+from actorflow.graph.ops.state.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
 from actorflow.graph.sparse_tensor import SparseTensor as SparseTensor
 from actorflow.models.data.spec import SparseTensorSpec as SparseTensorSpec
 
 __all__ = [
+    "SparseConditionalAccumulator",
     "SparseTensor",
     "SparseTensorSpec",
     "add",

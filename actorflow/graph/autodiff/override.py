@@ -54,7 +54,7 @@ class RegisterGradient:
         return f
 
 
-@public("af", "tf:NoGradient")
+@public("af", "tf:NoGradient", "tf:no_gradient")
 def NotDifferentiable(op_type: str) -> None:
     """Says that the op `op_type` has no gradient (`tf.NotDifferentiable`, `tf.NoGradient`).
 

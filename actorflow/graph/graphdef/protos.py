@@ -78,8 +78,15 @@ class TensorProto(Message):
     }
 
 
+@public("tf")
 class NameAttrList(Message):
-    """A function by its name; its attributes are kept as they came."""
+    """`tf.NameAttrList`: a function by its name; its attributes are kept as they came.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.NameAttrList(name="body").name
+        'body'
+    """
 
     FIELDS: ClassVar[dict[str, Field]] = {"name": Field(1, "string")}
 

@@ -150,9 +150,17 @@ class SessionLog(Message):
     }
 
 
+@public("tf")
 class LogMessage(Message):
-    """A line of a log."""
+    """`tf.LogMessage`: a line of a log.
 
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.LogMessage(level=tf.LogMessage.WARN, message="slow").level
+        30
+    """
+
+    UNKNOWN, DEBUGGING, INFO, WARN, ERROR, FATAL = 0, 10, 20, 30, 40, 50
     FIELDS: ClassVar[dict[str, Field]] = {"level": Field(1, "enum"), "message": Field(2, "string")}
 
 

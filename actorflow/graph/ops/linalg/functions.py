@@ -92,7 +92,7 @@ def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
 # ---- roots and exponentials
 
 
-@public("af.linalg")
+@public("af.linalg", "tf:matrix_square_root")
 @op("MatrixSquareRoot", shape=square_matrices, dtypes=SOLVABLE, work=lambda c: 30 * cubic(c))
 def sqrtm(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The principal square root X of square matrices, with X · X = input (`tf.linalg.sqrtm`).

@@ -190,8 +190,20 @@ def sparse_accumulator_take_gradient(
     """`AccumulatorTakeGradient` of rows: their indices, in order, the rows, and the shape of the whole."""
 
 
+@public("tf")
 class ConditionalAccumulatorBase:
-    """The common part of both kinds of accumulators."""
+    """The common part of both kinds of accumulators (`tf.ConditionalAccumulatorBase`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> isinstance(tf.ConditionalAccumulator(tf.float32), tf.ConditionalAccumulatorBase)
+        True
+
+    Args:
+        dtype: the type of gradients.
+        shape: the shape of gradients.
+        accumulator_ref: the reference, of the type `resource`.
+    """
 
     def __init__(self, dtype: DTypeLike, shape: ShapeLike, accumulator_ref: Tensor) -> None:
         self._dtype = as_dtype(dtype)
@@ -328,7 +340,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         return accumulator_take_gradient(self._ref, num_required, dtype=self._dtype, shape=self._shape, name=name)
 
 
-@public("af")
+@public("af", "tf.sparse")
 class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     """Sums gradients that are rows, index by index, until they are taken (`tf.SparseConditionalAccumulator`).
 
