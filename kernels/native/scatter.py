@@ -146,16 +146,24 @@ def unsorted_segment_sum(xp: Any, data: Any, ids: Any, count: Any, *, out: Any =
 _extreme = function("unsorted_segment_extreme")
 
 
+def _put(result: Any, out: Any) -> Any:
+    """The result, in the memory that is there for it."""
+    if out is None:
+        return result
+    out[...] = result
+    return out
+
+
 @kernel("UnsortedSegmentMax", can=_numbered, **_OPTIONS)
 def unsorted_segment_max(xp: Any, data: Any, ids: Any, count: Any, *, out: Any = None) -> Any:
-    largest = _extreme(data, ids, count, False) if out is None else None
-    return segment.unsorted_segment_max(xp, data, ids, count, out=out) if largest is None else largest
+    largest = _extreme(data, ids, count, False)
+    return segment.unsorted_segment_max(xp, data, ids, count, out=out) if largest is None else _put(largest, out)
 
 
 @kernel("UnsortedSegmentMin", can=_numbered, **_OPTIONS)
 def unsorted_segment_min(xp: Any, data: Any, ids: Any, count: Any, *, out: Any = None) -> Any:
-    smallest = _extreme(data, ids, count, True) if out is None else None
-    return segment.unsorted_segment_min(xp, data, ids, count, out=out) if smallest is None else smallest
+    smallest = _extreme(data, ids, count, True)
+    return segment.unsorted_segment_min(xp, data, ids, count, out=out) if smallest is None else _put(smallest, out)
 
 
 @kernel("ScatterNd", dtypes=NUMBERS, can=_deep, **_OPTIONS)
@@ -178,9 +186,9 @@ _sparse_product = function("sparse_product")
 def sparse_tensor_dense_matmul(
     xp: Any, indices: Any, values: Any, shape: Any, b: Any, *, adjoint_a: bool, adjoint_b: bool, out: Any = None
 ) -> Any:
-    product = None if adjoint_b or out is not None else _sparse_product(indices, values, shape, b, adjoint_a)
+    product = None if adjoint_b else _sparse_product(indices, values, shape, b, adjoint_a)
     if product is not None:
-        return product
+        return _put(product, out)
     return sparse_math.sparse_tensor_dense_matmul(
         xp, indices, values, shape, b, adjoint_a=adjoint_a, adjoint_b=adjoint_b, out=out
     )
