@@ -34,7 +34,7 @@ PIP := -m pip --quiet --disable-pip-version-check --no-input
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help run check test test-all test-native test-extras test-keras lint types unit timings docs soak fuzz chaos simulate mutants bench names format clean \
-	test-gpu bench-gpu gpu-here gpu-wheels
+	test-tf1 test-gpu bench-gpu gpu-here gpu-wheels
 
 help:
 	@echo 'make run     train a small model: examples/digits.py'
@@ -48,6 +48,7 @@ help:
 	@echo 'make test-native  the kernels in C: for each set of instructions, and under AddressSanitizer and ThreadSanitizer; all ops without them'
 	@echo 'make test-extras  the tests that need large extras, such as Ray'
 	@echo 'make test-keras   the tests of the installed Keras, with actorflow as its backend'
+	@echo 'make test-tf1  the tests of libraries for TensorFlow 1, looked up with pip, over actorflow (TF1_PYTHON=python3.7: beside TensorFlow 1.15)'
 	@echo 'make docs    run all examples of the documentation, and make its site: build/docs/html'
 	@echo 'make soak    the cluster for hours: fuzzing, a thousand starts, latency beside large tensors; a million eager ops'
 	@echo 'make fuzz    random graphs and programs against an interpreter, mutated files for each parser (FUZZ=2000 of each)'
@@ -101,6 +102,12 @@ test-extras: $(VENV)/.extras
 # The tests of the installed Keras, or of some of its folders: make test-keras KERAS='ops layers/core'
 test-keras: $(VENV)/.keras
 	@$(BIN)/python packages/keras-actorflow/tests/keras_suite.py $(KERAS)
+
+# tf-slim, trfl and tensor2tensor. TF1_ARGS="trfl --only value_ops": some of them.
+TF1_PYTHON ?=
+TF1_ARGS ?=
+test-tf1: $(VENV)/.native
+	$(BIN)/python tools/tf1_suites $(if $(TF1_PYTHON),--peer $(TF1_PYTHON)) $(TF1_ARGS)
 
 docs: $(VENV)/.docs
 	$(BIN)/python tools/docsite

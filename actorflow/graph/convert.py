@@ -129,7 +129,7 @@ def convert_to_tensor(
 
     Raises:
         TypeError: a tensor has another type than `dtype`, or a value does not have such a type.
-        ValueError: a list is ragged.
+        ValueError: a list is ragged, or the value is None.
     """
     expected = None if dtype is None else dtypes.as_dtype(dtype)
     if isinstance(value, Tensor):
@@ -221,6 +221,8 @@ def _taken(value: Any) -> np.ndarray[Any, Any]:
 
 
 def _from_python(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
+    if value is None:
+        raise ValueError("None values not supported: None can't become a tensor.")
     try:
         natural = np.array(value)
     except ValueError:

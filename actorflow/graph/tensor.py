@@ -54,7 +54,7 @@ class Operation:
         ('y', 'Square', ['x:0'], 1)
     """
 
-    __slots__ = ("__weakref__", "_outputs", "graph", "name")
+    __slots__ = ("__dict__", "__weakref__", "_outputs", "graph", "name")  # programs note things of their own on nodes
 
     __reduce_ex__ = unpicklable(
         "The operation {self.name} is not pickled, for it belongs to a graph of this process: hand over its name, and"
@@ -208,7 +208,7 @@ class Tensor(Overloads):
         [ 2.  5. 10.]
     """
 
-    __slots__ = ("__weakref__", "op", "value_index")
+    __slots__ = ("__dict__", "__weakref__", "op", "value_index")  # and on tensors
     OVERLOADABLE_OPERATORS = OPERATORS
     """The names of the methods that build nodes, which libraries copy to their own types."""
     __array_priority__ = 100  # numpy leaves `array + tensor` to us

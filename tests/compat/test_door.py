@@ -167,6 +167,32 @@ def test_a_script_runs_as_it_is(tmp_path: Path) -> None:
     assert (done.stdout, done.returncode) == ("__main__ ['a'] 3\n", 0)
 
 
+CHILDREN = """
+import multiprocessing, subprocess, sys
+import tensorflow as tf
+
+def child(queue):
+    import tensorflow as tf
+    queue.put(tf.Session().run(tf.constant(5)))
+
+if __name__ == "__main__":
+    program = "import tensorflow as tf; print(tf.Session().run(tf.constant(4)))"
+    print(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60).stdout.strip())
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    process = context.Process(target=child, args=(queue,))
+    process.start()
+    process.join(60)
+    print(queue.get(timeout=1))
+"""
+
+
+def test_the_processes_that_a_script_starts_run_over_actorflow_too(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(CHILDREN)
+    done = tf_command("script.py", cwd=tmp_path)
+    assert (done.stdout, done.returncode) == ("4\n5\n", 0), done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "status", "error"),
     [

@@ -5,6 +5,7 @@ give an alias of a module of ours. Two things call it: the distribution `actorfl
 
 calculations.py  functions of inner modules that compute tensors
 cells.py         helpers of recurrent cells that programs take from inner modules
+children/        a folder for the path of processes that a program starts
 command.py       `actorflow tf`: runs a script with the door open
 finder.py        `open_door`, and the finder that Python's imports ask
 modules.py       the table of the modules below `tensorflow.python`: the public namespaces that have their names
@@ -12,6 +13,7 @@ private.py       the table of names that only inner modules have
 protos.py        the table of the messages below `tensorflow.core`
 refused.py       modules that are refused, each with the reason
 standins.py      functions of inner modules that have little to do here: fixed answers, decorators, names, shapes
+structures.py    nested structures of different depths, and their paths
 timeline.py      `Timeline`: the trace of a step as the text that chrome://tracing reads
 """
 

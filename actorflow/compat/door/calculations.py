@@ -7,6 +7,7 @@ from typing import Any
 
 import actorflow.compat.v1 as v1
 from actorflow.models.metrics import streaming
+from actorflow.models.metrics.thresholds import counts_at
 
 
 def with_dependencies(dependencies: Sequence[Any], output_tensor: Any, name: str | None = None) -> Any:
@@ -38,6 +39,31 @@ def squeezed_for_metric(predictions: Any, labels: Any, weights: Any) -> Any:
 def metric_variable(shape: Any, dtype: Any, validate_shape: bool = True, name: str | None = None) -> Any:
     """A variable of a metric, in the collections of such."""
     return streaming.metric_variable(shape, dtype, name or "metric")
+
+
+def aggregate_variable(variable: Any, collections: Any) -> Any:
+    """The variable's value, listed in the collections: there is one replica."""
+    value = v1.convert_to_tensor(variable)
+    if collections:
+        v1.add_to_collections(collections, value)
+    return value
+
+
+_COUNTS = {"tp": "true_positives", "fn": "false_negatives", "tn": "true_negatives", "fp": "false_positives"}
+
+
+def counts_at_thresholds(
+    labels: Any, predictions: Any, thresholds: Any, weights: Any = None, includes: Any = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The counts of right and wrong answers at thresholds, and their updates. Raises ValueError for an unknown count."""
+    names = tuple(_COUNTS) if includes is None else includes
+    for name in names:
+        if name not in _COUNTS:
+            raise ValueError(f"Invalid key: {name}.")
+    kinds = [_COUNTS[name] for name in names]
+    added = counts_at(labels, predictions, list(thresholds), weights, kinds)
+    pairs = [streaming.streamed({kind: added[kind]}, v1.identity) for kind in kinds]
+    return {name: pair[0] for name, pair in zip(names, pairs)}, {name: pair[1] for name, pair in zip(names, pairs)}
 
 
 def safe_div(numerator: Any, denominator: Any, name: str | None = None) -> Any:

@@ -6,6 +6,7 @@ import argparse
 import os
 import runpy
 import sys
+from pathlib import Path
 from types import TracebackType
 
 from actorflow.compat.door.finder import open_door
@@ -30,6 +31,7 @@ def _run(arguments: argparse.Namespace) -> int:
             "There is no script.", hint="actorflow tf script.py, or actorflow tf -m package.module"
         )
     open_door()
+    _have_children_inherit()
     if arguments.module:
         return _program(words, os.getcwd(), module=True)
     if not os.path.exists(words[0]):
@@ -37,6 +39,15 @@ def _run(arguments: argparse.Namespace) -> int:
         return 2
     folder = words[0] if os.path.isdir(words[0]) else os.path.dirname(os.path.realpath(words[0]))
     return _program(words, folder, module=False)
+
+
+def _have_children_inherit() -> None:
+    """Puts a package `tensorflow` on the path of the processes that the program starts. Those of multiprocessing take `sys.path`."""
+    folder = str(Path(__file__).with_name("children"))
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path.append(folder)
+    if folder not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join([folder, *filter(None, paths)])
 
 
 def _program(words: list[str], folder: str, module: bool) -> int:

@@ -126,6 +126,8 @@ def module_of(fullname: str) -> ModuleType:
         ".".join(parts[1:]) in modules.SPACES or ".".join(parts[1:]) in modules.PACKAGES
     )
     if not is_listed and (reason := refused.reason(below)):
+        if below.startswith(refused.AT_USE):
+            return _Refused(fullname, reason)
         raise _error(f"{fullname} is not offered by actorflow: {reason}")
     if parts[0] == "python" and below.removeprefix("python").lstrip(".") in modules.PACKAGES:
         return _Inner(fullname, "", {})
@@ -228,6 +230,23 @@ def _nearest(space: str, name: str) -> str:
 def _error(message: str) -> ImportError:
     """An error without the module's name: with it, `from package import name` would swallow the message."""
     return ModuleNotFoundError(message)
+
+
+class _Refused(ModuleType):
+    """A module that is refused when it is used: programs import it in any case, and use it by a flag."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, f"{name} is not offered by actorflow: {reason}")
+        self.__path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or f"{self.__name__}.{name}" in sys.modules:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name)
+        return _Refused(f"{self.__name__}.{name}", str(self.__doc__).partition(": ")[2])
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Raises NotImplementedError with the reason."""
+        raise NotImplementedError(self.__doc__)
 
 
 class _Inner(ModuleType):

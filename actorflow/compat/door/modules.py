@@ -201,7 +201,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("training", "train.queue_runner train", "queue_runner"),
     ("user_ops", "tf", "user_ops"),
     ("util", "=compat", "compat"),
-    ("util", "=nest", "nest"),
+    ("util", "nest", "nest"),
     (
         "util",
         "tf",

@@ -1,7 +1,7 @@
 """The table of names that only inner modules of TensorFlow have: where each is here.
 
 A place is `module:name` of ours, or a path below `tf`, such as `train.Saver`. Modules beside this module are `standins:`,
-`calculations:` and `cells:`.
+`calculations:`, `cells:` and `structures:`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import importlib
 from typing import Any
 
 import actorflow.compat.v1 as v1
+from actorflow.compat.door import structures
 
 _DECORATORS = {
     name: f"standins:{name}"
@@ -180,6 +181,9 @@ NAMES: dict[str, dict[str, str]] = {
         "metric_variable": "calculations:metric_variable",
         "_safe_scalar_div": "math.divide_no_nan",
         "_safe_div": "calculations:safe_div",
+        "_aggregate_variable": "calculations:aggregate_variable",
+        "_confusion_matrix_at_thresholds": "calculations:counts_at_thresholds",
+        "_streaming_sparse_average_precision_at_top_k": "actorflow.models.metrics.ranking:average_precision_at_top_k",
     },
     "ops.nn_ops": {"convolution_internal": "nn.convolution", "_get_noise_shape": "calculations:noise_shape"},
     "ops.resource_variable_ops": {
@@ -231,6 +235,10 @@ NAMES: dict[str, dict[str, str]] = {
         "CheckpointReader": "train.NewCheckpointReader",
     },
     "tf2": {"enabled": "standins:never", "enable": "standins:refuse_v2", "disable": "disable_v2_behavior"},
+    "training.evaluation": {
+        f"_{name}": f"actorflow.compat.contrib.training.evaluation:{name}"
+        for name in ("StopAfterNEvalsHook", "evaluate_once", "get_or_create_eval_step")
+    },
     "training.moving_averages": {
         "assign_moving_average": "calculations:assign_moving_average",
         "weighted_moving_average": "calculations:weighted_moving_average",
@@ -247,6 +255,7 @@ NAMES: dict[str, dict[str, str]] = {
         "get_func_name": "standins:function_name",
         "has_kwargs": "standins:has_kwargs",
     },
+    "util.nest": {name: f"structures:{name}" for name in structures.__all__},
     "util.keyword_args": {"keyword_args_only": "standins:as_it_is"},
     "util.tf_contextlib": {"contextmanager": "contextlib:contextmanager"},
     "util.tf_decorator": {
@@ -287,6 +296,9 @@ NAMES: dict[str, dict[str, str]] = {
 """The names of modules below `tensorflow.python` that no public namespace has."""
 
 
+_BESIDE = ("standins", "calculations", "cells", "structures")
+
+
 def get(place: str) -> Any:
     """The thing at a place of the table. Raises AttributeError or ImportError if the thing is not there."""
     module, colon, name = place.partition(":")
@@ -295,5 +307,5 @@ def get(place: str) -> Any:
         for part in module.split("."):
             thing = getattr(thing, part)
         return thing
-    home = f"actorflow.compat.door.{module}" if module in ("standins", "calculations", "cells") else module
+    home = f"actorflow.compat.door.{module}" if module in _BESIDE else module
     return getattr(importlib.import_module(home), name)

@@ -19,6 +19,10 @@ _REASONS = {
 """Paths below `tensorflow`, of which all that lies below is refused too."""
 
 
+AT_USE = ("python.debug",)
+"""Paths of modules that programs import in any case, and use by a flag. Their names are refused when they are first used."""
+
+
 def reason(path: str) -> str:
     """Why the module `path` below `tensorflow` is refused; empty if it is not."""
     parts = path.split(".")

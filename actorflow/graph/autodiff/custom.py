@@ -110,7 +110,8 @@ def python_rule(
 ) -> Callable[..., list[Any]]:
     """`grad_fn`, which the function `f` gave, as the rule of a node whose inputs are the ys, the xs and the variables that were
     read. Raises TypeError if there are variables and `grad_fn` takes none."""
-    takes_variables = "variables" in inspect.signature(grad_fn).parameters
+    parameters = inspect.signature(grad_fn).parameters
+    takes_variables = "variables" in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())
     if read and not takes_variables:
         raise TypeError(
             describe(

@@ -33,9 +33,12 @@ def get_by_full_name(
     caching_device: Any = None,
     partitioner: Partitioner | None = None,
     validate_shape: bool = True,
+    use_resource: Any = None,
     constraint: Any = None,
+    synchronization: Any = None,
+    aggregation: Any = None,
 ) -> Variable | PartitionedVariable:
-    """`get_variable` by the full name, with all defaults filled in."""
+    """`get_variable` by the full name, with all defaults filled in. Getters of programs pass all of TensorFlow's arguments."""
     store = store_of(get_default_graph())
     facts: dict[str, Any] = {
         "initializer": initializer,

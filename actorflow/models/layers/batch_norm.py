@@ -82,6 +82,7 @@ class BatchNormalization(Layer):
         name: str | None = None,
         reuse: bool | None = None,
         dtype: Dtype = None,
+        **inherited: Any,
     ) -> None:
         """
         Args:
@@ -105,13 +106,14 @@ class BatchNormalization(Layer):
             name: the name of the variable scope; `batch_normalization` unless given.
             reuse: whether the variables exist already.
             dtype: the type of the variables; that of the inputs unless given, but float32 for halves.
+            inherited: `_scope` and `_reuse`, and other arguments of `Layer`.
 
         Raises:
             TypeError: `axis` is neither an int nor a list of ints.
             ValueError: `renorm_clipping` has an unknown key; at a call: there is no such dimension, its size is not known, or
                 arguments exclude each other.
         """
-        super().__init__(trainable, name, reuse, dtype)
+        super().__init__(trainable, name, reuse, dtype, **inherited)
         if not isinstance(axis, (int, list, tuple)):
             raise TypeError(
                 f"batch_normalization: expected an int or a list/tuple of ints for the argument `axis`. Received: {axis!r:.60}"

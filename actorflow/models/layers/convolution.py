@@ -112,6 +112,7 @@ class Convolving(Windows):
         name: str | None = None,
         reuse: bool | None = None,
         dtype: Dtype = None,
+        **inherited: Any,
     ) -> None:
         """
         Args:
@@ -133,12 +134,13 @@ class Convolving(Windows):
             name: the name of the variable scope; that of the class in snake case unless given.
             reuse: whether the variables exist already.
             dtype: the type of the variables; that of the inputs unless given.
+            inherited: `_scope` and `_reuse`, and other arguments of `Layer`.
 
         Raises:
             ValueError: an argument can't be, or strides and dilations are both more than 1; at a call: the inputs have another
                 rank, the number of their channels is not known, or no window fits in.
         """
-        super().__init__(trainable, name, reuse, dtype, activity_regularizer)
+        super().__init__(trainable, name, reuse, dtype, activity_regularizer, **inherited)
         kind = self._kind
         self.filters = int(filters)
         if self.filters <= 0:

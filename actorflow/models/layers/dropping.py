@@ -37,6 +37,7 @@ class Dropout(Layer):
         noise_shape: Sequence[Any] | None = None,
         seed: int | None = None,
         name: str | None = None,
+        **inherited: Any,
     ) -> None:
         """
         Args:
@@ -44,11 +45,12 @@ class Dropout(Layer):
             noise_shape: the shape of the random choices: sizes of 1 drop or keep together, None stands for the input's size.
             seed: makes the choices the same in every session.
             name: the name of the scope; `dropout` unless given.
+            inherited: `_scope` and `_reuse`, and other arguments of `Layer`.
 
         Raises:
             ValueError: `rate` is not between 0 and 1.
         """
-        super().__init__(name=name)
+        super().__init__(name=name, **inherited)
         if not is_symbolic(rate) and not 0 <= rate <= 1:  # type: ignore[operator]
             raise ValueError(f"dropout: the argument `rate` is a number between 0 and 1. Received: {rate!r:.60}")
         self.rate = rate

@@ -60,6 +60,7 @@ class Dense(Layer):
         name: str | None = None,
         reuse: bool | None = None,
         dtype: Dtype = None,
+        **inherited: Any,
     ) -> None:
         """
         Args:
@@ -75,13 +76,14 @@ class Dense(Layer):
             name: the name of the variable scope; `dense` unless given.
             reuse: whether the variables exist already.
             dtype: the type of the variables; that of the inputs unless given.
+            inherited: `_scope` and `_reuse`, and other arguments of `Layer`.
 
         Raises:
             ValueError: `units` is not a positive number; at a call: the inputs have fewer than two dimensions, or the size
                 of the last is not known.
             TypeError: the inputs are not floating-point.
         """
-        super().__init__(trainable, name, reuse, dtype, activity_regularizer)
+        super().__init__(trainable, name, reuse, dtype, activity_regularizer, **inherited)
         self.units = int(units)
         if self.units < 0:
             raise ValueError(f"dense: the argument `units` must be a positive integer. Received: {units!r:.60}")
@@ -162,13 +164,14 @@ class Flatten(Layer):
         TensorShape([2, 12])
     """
 
-    def __init__(self, data_format: str = "channels_last", name: str | None = None) -> None:
+    def __init__(self, data_format: str = "channels_last", name: str | None = None, **inherited: Any) -> None:
         """
         Args:
             data_format: "channels_last", or "channels_first": then the channels are moved behind space first.
             name: the name of the scope; `flatten` unless given.
+            inherited: `_scope` and `_reuse`, and other arguments of `Layer`.
         """
-        super().__init__(name=name)
+        super().__init__(name=name, **inherited)
         self.data_format = layout_of(data_format, "flatten")
         self.input_spec = InputSpec(min_ndim=1)
 

@@ -43,10 +43,15 @@ def function_of(make: Callable[P, Layer], example: str) -> Callable[Concatenate[
 
     kind: Any = make
     first = inspect.Parameter("inputs", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]
+    parameters = [
+        parameter
+        for name, parameter in inspect.signature(kind.__init__).parameters.items()
+        if name not in ("self", "inherited")
+    ]
     function.__name__ = function.__qualname__ = snake_case(kind.__name__)
     function.__signature__ = inspect.Signature([first, *parameters])  # type: ignore[attr-defined]
-    of_class, of_init = inspect.getdoc(kind) or "", inspect.getdoc(kind.__init__) or ""
+    of_class = inspect.getdoc(kind) or ""
+    of_init = re.sub(r"    inherited:.*\n?", "", inspect.getdoc(kind.__init__) or "")
     summary = re.sub(r"`tf\.layers\.\w+`", f"`tf.layers.{function.__name__}`", of_class.split("\n\n")[0])
     described = of_init.replace("Args:\n", "Args:\n    inputs: a tensor, in the layer's layout.\n")
     makes = f"Makes an `af.layers.{kind.__name__}` and calls it."

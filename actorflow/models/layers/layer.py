@@ -63,6 +63,8 @@ class Layer(LayerState):
         reuse: bool | None = None,
         dtype: DTypeLike | None = None,
         activity_regularizer: Regularizer = None,
+        _scope: str | VariableScope | None = None,
+        _reuse: bool | None = None,
     ) -> None:
         """
         Args:
@@ -72,6 +74,8 @@ class Layer(LayerState):
             dtype: the type of the variables; that of the first input unless given.
             activity_regularizer: `f(output)`, or its name, gives a loss that is divided by the size of the batch and added to
                 `losses`.
+            _scope: the variable scope, in place of a new scope.
+            _reuse: the same as `reuse`.
 
         Raises:
             TypeError: `name` is not a string.
@@ -81,8 +85,11 @@ class Layer(LayerState):
         self.trainable = trainable
         self.activity_regularizer = regularizer_of(activity_regularizer)
         self.given_name = name
-        self._reuse = reuse
+        self._reuse = _reuse if reuse is None else reuse
         self._dtype = None if dtype is None else as_dtype(dtype)
+        if _scope is not None:
+            with variable_scope(_scope) as opened:
+                self._scope, self._graph = opened, get_default_graph()
 
     # For subclasses
 

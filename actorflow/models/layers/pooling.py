@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from actorflow.base.shapes import ShapeLike, TensorShape, as_shape
 from actorflow.graph.ops.nn.pooling.functions import (
@@ -33,6 +33,7 @@ class Pooling(Windows):
         padding: str = "valid",
         data_format: str = "channels_last",
         name: str | None = None,
+        **inherited: Any,
     ) -> None:
         """
         Args:
@@ -41,11 +42,12 @@ class Pooling(Windows):
             padding: "valid" (no window lies partly outside), or "same" (windows may, with nothing there).
             data_format: "channels_last" or "channels_first" (after the batch).
             name: the name of the scope; that of the class in snake case unless given.
+            inherited: `_scope` and `_reuse`, and other arguments of `Layer`.
 
         Raises:
             ValueError: an argument can't be; at a call: the inputs have another rank, or no window fits in.
         """
-        super().__init__(name=name)
+        super().__init__(name=name, **inherited)
         kind = self._kind
         self.pool_size = sizes(pool_size, self.rank, kind, "pool_size")
         self.strides = sizes(pool_size if strides is None else strides, self.rank, kind, "strides")

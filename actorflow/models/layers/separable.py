@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from actorflow.graph.ops.array.shape import expand_dims, squeeze
 from actorflow.graph.ops.nn.conv.depthwise import separable_conv2d
 from actorflow.graph.tensor import Tensor
@@ -38,6 +40,7 @@ class Separating(Convolving):
         name: str | None = None,
         reuse: bool | None = None,
         dtype: Dtype = None,
+        **inherited: Any,
     ) -> None:
         """
         Args:
@@ -60,6 +63,7 @@ class Separating(Convolving):
             name: the name of the variable scope; that of the class in snake case unless given.
             reuse: whether the variables exist already.
             dtype: the type of the variables; that of the inputs unless given.
+            inherited: `_scope` and `_reuse`, and other arguments of `Layer`.
 
         Raises:
             ValueError: an argument can't be, or strides and dilations are both more than 1; at a call: the inputs have another
@@ -85,6 +89,7 @@ class Separating(Convolving):
             name,
             reuse,
             dtype,
+            **inherited,
         )
         self.depth_multiplier = int(depth_multiplier)
         self.depthwise_initializer = depthwise_initializer

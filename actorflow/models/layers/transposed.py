@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from actorflow.base.shapes import ShapeLike, TensorShape
 from actorflow.graph.ops.array.join import stack
@@ -40,6 +40,7 @@ class Transposing(Convolving):
         name: str | None = None,
         reuse: bool | None = None,
         dtype: Dtype = None,
+        **inherited: Any,
     ) -> None:
         """
         Args:
@@ -60,6 +61,7 @@ class Transposing(Convolving):
             name: the name of the variable scope; that of the class in snake case unless given.
             reuse: whether the variables exist already.
             dtype: the type of the variables; that of the inputs unless given.
+            inherited: `_scope` and `_reuse`, and other arguments of `Layer`.
 
         Raises:
             ValueError: an argument can't be; at a call: the inputs have another rank, or the number of their channels is not
@@ -85,6 +87,7 @@ class Transposing(Convolving):
             name,
             reuse,
             dtype,
+            **inherited,
         )
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:

@@ -316,19 +316,52 @@ def average_precision_at_k(
         truth = _labels_of(labels, best)
         outside = greater_equal(truth.values, cast(shape(scores)[-1], int64))
         truth = replace(truth, values=where(outside, -ones_like(truth.values), truth.values))
-        right = cast(_all(best).within(truth), float64)
-        precision = divide(cumsum(right, axis=-1), cumsum(ones_like(right), axis=-1))
-        relevant = truth.distinct().present if truth.sparse else greater_equal(truth.values, 0)
-        number = minimum(reduce_sum(cast(relevant, float64), -1), float(k))
-        average = divide(reduce_sum(multiply(precision, right), -1), number)
-        if weights is None:
-            counted = cast(size(average), float64)
-        else:
-            each = spread(convert_to_tensor(weights), average, float64)
-            average, counted = multiply(average, each), reduce_sum(each)
-        return streamed(
-            {"max": counted, "total": reduce_sum(average)},
-            lambda most, total: ratio(total, most),
-            metrics_collections,
-            updates_collections,
-        )
+        return _average_precision(best, truth, weights, metrics_collections, updates_collections)
+
+
+def average_precision_at_top_k(
+    predictions_idx: TensorLike,
+    labels: Any,
+    weights: TensorLike | None = None,
+    metrics_collections: Collections = None,
+    updates_collections: Collections = None,
+    name: str | None = None,
+) -> Metric:
+    """As `average_precision_at_k`, of the classes that were ranked best.
+
+    Args:
+        predictions_idx: the classes, the best first: int64 of shape [..., k].
+        labels, weights, metrics_collections, updates_collections, name: see `average_precision_at_k`.
+
+    Raises:
+        ValueError: the number of classes is not known, the ranks do not fit, or the weights can't be broadcast.
+    """
+    graph = graph_of([predictions_idx])
+    with graph.as_default():
+        best = cast(convert_to_tensor(predictions_idx), int64)
+        if best.static_shape is None or not best.static_shape or best.static_shape[-1] is None:
+            raise ValueError(f"The last dimension of predictions_idx has to be known: {best.static_shape}.")
+        with composite(name, _at_k("average_precision", best.static_shape[-1]), best, weights):
+            return _average_precision(best, _labels_of(labels, best), weights, metrics_collections, updates_collections)
+
+
+def _average_precision(
+    best: Tensor, truth: Members, weights: Any, metrics_collections: Collections, updates_collections: Collections
+) -> Metric:
+    """The metric of the best classes and the labels."""
+    right = cast(_all(best).within(truth), float64)
+    precision = divide(cumsum(right, axis=-1), cumsum(ones_like(right), axis=-1))
+    relevant = truth.distinct().present if truth.sparse else greater_equal(truth.values, 0)
+    number = minimum(reduce_sum(cast(relevant, float64), -1), cast(shape(best)[-1], float64))
+    average = divide(reduce_sum(multiply(precision, right), -1), number)
+    if weights is None:
+        counted = cast(size(average), float64)
+    else:
+        each = spread(convert_to_tensor(weights), average, float64)
+        average, counted = multiply(average, each), reduce_sum(each)
+    return streamed(
+        {"max": counted, "total": reduce_sum(average)},
+        lambda most, total: ratio(total, most),
+        metrics_collections,
+        updates_collections,
+    )

@@ -16,8 +16,9 @@ PLACES = {
     ".framework.restoring": "assign_from_checkpoint assign_from_checkpoint_fn assign_from_values assign_from_values_fn",
     "actorflow.compat.door.standins": "deprecated deprecated_args deprecated_arg_values smart_cond strip_name_scope "
     "smart_constant_value=constant_value get_graph_from_inputs=graph_of_inputs",
+    "actorflow.compat.door.structures": "nest=.",
     "actorflow.compat.door.calculations": "remove_squeezable_dimensions",
-    "tf": "TensorSpec argsort convert_to_tensor_or_sparse_tensor is_tensor nest py_func sort "
+    "tf": "TensorSpec argsort convert_to_tensor_or_sparse_tensor is_tensor py_func sort "
     "zero_initializer=zeros_initializer smart_case=case",
     "tf.debugging": "assert_same_float_dtype assert_scalar",
     "tf.train": "create_global_step get_global_step get_or_create_global_step init_from_checkpoint list_variables "

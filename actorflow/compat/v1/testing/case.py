@@ -17,8 +17,10 @@ from actorflow.compat.v1.sessions import Session, get_default_session
 from actorflow.compat.v1.testing.comparisons import Comparisons
 from actorflow.compat.v1.testing.threads import CheckedThread
 from actorflow.engine.eager.scope import executing_eagerly
+from actorflow.graph.default_graph import reset_default_graph
 from actorflow.graph.graph import Graph
 from actorflow.graph.ops.random.distributions import DEFAULT_GRAPH_SEED, set_random_seed
+from actorflow.graph.scopes import entered_graph
 from actorflow.graph.sparse_tensor import SparseTensor, SparseTensorValue
 from actorflow.public import public
 
@@ -55,9 +57,11 @@ class TestCase(Comparisons):
         if executing_eagerly():
             set_random_seed(DEFAULT_GRAPH_SEED)
             return
-        graph = Graph()
-        graph.seed = DEFAULT_GRAPH_SEED
-        self.enterContext(graph.as_default())
+        if entered_graph() is None:
+            reset_default_graph()
+        else:
+            self.enterContext(Graph().as_default())
+        set_random_seed(DEFAULT_GRAPH_SEED)
 
     def tearDown(self) -> None:
         """Ends the session of `cached_session` and `test_session`. Fails if a checked thread was not joined."""

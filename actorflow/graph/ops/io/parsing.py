@@ -13,8 +13,9 @@ import numpy as np
 
 from actorflow.base.dtypes import DType, DTypeLike, as_dtype, string
 from actorflow.base.shapes import Shape, ShapeLike, as_shape, is_static, num_elements, show
-from actorflow.graph.convert import as_array, convert_to_tensor, graph_of
+from actorflow.graph.convert import as_array, convert_to_tensor, graph_of, is_symbolic
 from actorflow.graph.graph import Graph
+from actorflow.graph.ops.array.shape import reshape
 from actorflow.graph.ops.building import composite, outputs_of
 from actorflow.graph.ops.io.parsing_rules import (
     FEATURE_TYPES,
@@ -163,6 +164,8 @@ def _default(key: str, dtype: DType, shape: Shape, value: Any, padding: bool, gr
         if padding and dtype is string:
             value = b""
         return convert_to_tensor(value, dtype, f"key_{_safe(key)}", graph=graph)
+    if is_symbolic(value):
+        return reshape(convert_to_tensor(value, dtype), shape)
     array = as_array(value, dtype)
     if array.size != num_elements(shape):
         raise ValueError(f"The feature {key!r} has shape {show(shape)}, but its default has {array.shape}.")

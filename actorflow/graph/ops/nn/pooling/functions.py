@@ -180,7 +180,7 @@ def max_pool3d(
         padding: "SAME" (windows may lie partly outside, which adds nothing) or "VALID" (none does).
         data_format: "NDHWC" or "NCDHW".
     """
-    return _pooled(max_pool3d_op, input, ksize, strides, padding, data_format, name or "max_pool3d")
+    return _pooled(max_pool3d_op, input, ksize, strides, padding, data_format, name)
 
 
 @public("af.nn")
@@ -201,7 +201,7 @@ def avg_pool3d(
         padding: "SAME" (windows may lie partly outside, which adds nothing) or "VALID" (none does).
         data_format: "NDHWC" or "NCDHW".
     """
-    return _pooled(avg_pool3d_op, input, ksize, strides, padding, data_format, name or "avg_pool3d")
+    return _pooled(avg_pool3d_op, input, ksize, strides, padding, data_format, name)
 
 
 @public("af.nn")
