@@ -41,6 +41,21 @@ def metric_variable(shape: Any, dtype: Any, validate_shape: bool = True, name: s
     return streaming.metric_variable(shape, dtype, name or "metric")
 
 
+def shape_internal(input: Any, name: str | None = None, optimize: bool = True, out_type: Any = v1.int32) -> Any:
+    """The shape of a tensor. With `optimize` or without, a shape that is known becomes a constant when the graph is planned."""
+    return v1.shape(input, name=name, out_type=out_type)
+
+
+def size_internal(input: Any, name: str | None = None, optimize: bool = True, out_type: Any = v1.int32) -> Any:
+    """The number of elements of a tensor, as `shape_internal`."""
+    return v1.size(input, name=name, out_type=out_type)
+
+
+def rank_internal(input: Any, name: str | None = None, optimize: bool = True) -> Any:
+    """The number of dimensions of a tensor, as `shape_internal`."""
+    return v1.rank(input, name=name)
+
+
 def aggregate_variable(variable: Any, collections: Any) -> Any:
     """The variable's value, listed in the collections: there is one replica."""
     value = v1.convert_to_tensor(variable)

@@ -42,7 +42,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _have_children_inherit() -> None:
-    """Puts a package `tensorflow` on the path of the processes that the program starts. Those of multiprocessing take `sys.path`."""
+    """Puts a package `tensorflow` on the path of processes that the program starts; those of multiprocessing get `sys.path`."""
     folder = str(Path(__file__).with_name("children"))
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     sys.path.append(folder)
