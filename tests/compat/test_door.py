@@ -44,7 +44,6 @@ def door(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("tensorflow.python.platform.gfile", "actorflow.compat.files.gfile"),
         ("tensorflow.python.platform.flags", "actorflow.compat.v1.flags"),
         ("tensorflow.python.ops.distributions.distributions", "actorflow.compat.names.distributions"),
-        ("tensorflow.python.util.nest", "actorflow.compat.v1.nest"),
         ("tensorflow.python.framework.errors", "actorflow.compat.v1.errors"),
     ],
 )
@@ -137,13 +136,21 @@ def test_shapes_of_a_module_that_imports_inner_modules_alone_have_dimensions() -
         ("import tensorflow.compat.v2", "TensorFlow 2"),
         ("from tensorflow import matmull", r"tf has no matmull here\. Did you mean tf\.matmul"),
         ("from tensorflow.nn import sofmax", r"tf has no nn\.sofmax here\. Did you mean tf\.nn\.softmax"),
-        ("import tensorflow.python.debug.lib", "tfdbg"),
     ],
 )
 def test_a_module_that_is_not_there_is_refused_with_a_sentence(statement: str, message: str) -> None:
     run = vars(importlib.import_module("builtins"))["exec"]
     with pytest.raises(ImportError, match=message):
         run(statement)
+
+
+def test_modules_that_programs_use_by_a_flag_are_refused_when_they_are_used() -> None:
+    from tensorflow.python import debug as tf_debug  # type: ignore[import-not-found]
+    from tensorflow.python.debug.wrappers.hooks import LocalCLIDebugHook  # type: ignore[import-not-found]
+
+    for name in (tf_debug.LocalCLIDebugWrapperSession, LocalCLIDebugHook):
+        with pytest.raises(NotImplementedError, match="tfdbg"):
+            name(None)
 
 
 # ---- actorflow tf

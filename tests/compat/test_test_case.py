@@ -229,3 +229,40 @@ def test_a_case_where_ops_run_at_once_has_values_and_no_session() -> None:
 
     with tf.Graph().as_default(), af.eager():
         assert passes(body)
+
+
+@pytest.mark.parametrize(
+    ("former", "arguments"),
+    [
+        ("assertItemsEqual", ([1, 2], [2, 1])),
+        ("assertEquals", (1, 1)),
+        ("assertNotEquals", (1, 2)),
+        ("assertAlmostEquals", (1.0, 1.0)),
+        ("assertNotAlmostEquals", (1.0, 2.0)),
+        ("assertRegexpMatches", ("text", "t.x")),
+        ("assertNotRegexpMatches", ("text", "y")),
+        ("assertRaisesRegexp", (ValueError, "invalid literal", int, "x")),
+        ("assert_", (True,)),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_assertions_have_their_former_names(former: str, arguments: tuple[Any, ...]) -> None:
+    getattr(tf.test.TestCase(), former)(*arguments)
+
+
+def test_a_test_may_reset_the_default_graph_before_its_set_up() -> None:
+    class Case(tf.test.TestCase):
+        def setUp(self) -> None:
+            tf.reset_default_graph()
+            super().setUp()
+
+        def test_one(self) -> None:
+            tf.constant(1, name="one")
+
+        def test_two(self) -> None:
+            assert not tf.get_default_graph().get_operations()
+            assert tf.get_default_graph().seed is not None
+
+    result = unittest.TestResult()
+    unittest.defaultTestLoader.loadTestsFromTestCase(Case).run(result)
+    assert result.wasSuccessful(), result.errors

@@ -134,9 +134,7 @@ NAMES: dict[str, dict[str, str]] = {
         "walk": "gfile.Walk",
         "stat": "gfile.Stat",
     },
-    "ops.array_ops": {
-        f"{name}_internal": f"calculations:{name}_internal" for name in ("shape", "size", "rank")
-    },
+    "ops.array_ops": {f"{name}_internal": f"calculations:{name}_internal" for name in ("shape", "size", "rank")},
     "ops.confusion_matrix": {"remove_squeezable_dimensions": "calculations:remove_squeezable_dimensions"},
     "ops.control_flow_ops": {"with_dependencies": "calculations:with_dependencies"},
     "ops.control_flow_util": {

@@ -204,6 +204,24 @@ class TestCase(Comparisons):
             return cached.run(tensors)
 
 
+_FORMER = {
+    "assertItemsEqual": "assertCountEqual",
+    "assertEquals": "assertEqual",
+    "assertNotEquals": "assertNotEqual",
+    "assertAlmostEquals": "assertAlmostEqual",
+    "assertNotAlmostEquals": "assertNotAlmostEqual",
+    "assertRegexpMatches": "assertRegex",
+    "assertNotRegexpMatches": "assertNotRegex",
+    "assertRaisesRegexp": "assertRaisesRegex",
+    "assert_": "assertTrue",
+}
+"""Names of assertions that Python has dropped since the tests of TensorFlow 1's programs were written, with their names now."""
+
+for _former, _name in _FORMER.items():
+    if not hasattr(TestCase, _former):
+        setattr(TestCase, _former, getattr(TestCase, _name))
+
+
 def _value(leaf: Any) -> Any:
     """The value of a leaf where ops run at once."""
     if isinstance(leaf, SparseTensor):
