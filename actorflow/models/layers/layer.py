@@ -254,7 +254,7 @@ class Layer(LayerState):
                 outputs = self.call(tensors, *args, **kwargs)
                 if outputs is None:
                     raise ValueError(f"A layer's `call` method should return a Tensor, but {self.name}'s gave None.")
-                self._calls.append((tensors, outputs))
+                self._record(tensors, outputs)
                 self._regularize(outputs)
             if self.trainable:
                 self._collect_updates(graph, inner.name, self._updates[before:], nest.flatten(outputs))

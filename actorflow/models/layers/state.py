@@ -12,6 +12,7 @@ from actorflow.base import nest
 from actorflow.base.dtypes import DType
 from actorflow.base.shapes import ShapeLike, TensorShape
 from actorflow.engine.eager.functions.signature import TensorSpec
+from actorflow.engine.eager.scope import executing_eagerly
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import Graph
 from actorflow.graph.structure.module import Module
@@ -192,6 +193,11 @@ class LayerState(Module):
         return cls(**{name: _restored(value) for name, value in config.items() if any_name or name in taken})
 
     # Calls
+
+    def _record(self, inputs: Any, outputs: Any) -> None:
+        """Keeps the tensors of a call; of calls that compute at once none, as these would hold the memory."""
+        if not executing_eagerly():
+            self._calls.append((inputs, outputs))
 
     def _call(self, index: int, part: int) -> Any:
         if not self._calls:

@@ -89,7 +89,7 @@ class RNNCell(Layer):
         """
         with self._entered(nest.flatten(inputs), state, scope):
             outputs = self.call(inputs, state)
-        self._calls.append(((inputs, state), outputs))
+        self._record((inputs, state), outputs)
         return outputs
 
     @contextmanager
