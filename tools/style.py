@@ -1,7 +1,8 @@
 """Checks the English of docstrings, comments and documents for the commonest faults of style: `make lint` runs it.
 
 Each rule has a pattern and what to write instead. A finding names file, line and words. The rules are few, and none may be wrong
-often.
+often. Habits that a pattern can't judge, for instance a pronoun without its noun, are counted over the five parts: each has a
+budget, the number that is left. A budget is only ever lowered.
 
     python tools/style.py            all tracked Python files and documents
     python tools/style.py FILE...    these files
@@ -15,6 +16,7 @@ import re
 import subprocess
 import sys
 import tokenize
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +60,35 @@ RULES = (
     has("so many", "the number or its name"),
     has("for ever", "'forever', or 'without end'"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A habit, and the number of sentences or functions of the five parts that may have it.
+
+    Args:
+        habit: the habit, as the subject of a finding.
+        most: the number that is left.
+    """
+
+    habit: str
+    most: int
+
+
+_ONE = re.compile(
+    r"\b[Oo]nes\b|\b[Oo]ne(?=[,.;:)]|$|\s+(?:that|which|who|is|has|was|for|in|with|by|from|on|at|to|and|or|does|can|another|after|before|"
+    r"whose|where|as|are|of(?! (?:the|its|their|these|those|several|two|three|many)\b))\b)"
+)
+_WHERE = re.compile(r"\b[Ww]here (?:it|there|they)\b")
+_LONG = 35
+_VAGUE = {"found", "made", "given", "known", "one", "told", "wanted", "asked", "posed"}
+PARTS = ("actorflow/", "transports/", "devices/", "kernels/", "checkpoint/")
+BUDGETS = {
+    "one": Budget("sentences with one or ones as a pronoun", 0),
+    "where": Budget("sentences that turn on 'where it', 'where there' or 'where they'", 0),
+    "long": Budget(f"sentences of more than {_LONG} words", 0),
+    "names": Budget(f"functions with variables that carry no noun ({', '.join(sorted(_VAGUE))})", 0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +196,31 @@ def findings(path: str, source: str) -> list[Finding]:
     return sorted(found, key=lambda f: f.line)
 
 
+def habits(path: str, source: str) -> Counter[str]:
+    """How often a Python file has each habit that has a budget."""
+    counts: Counter[str] = Counter()
+    for text in texts(path, source):
+        for sentence in re.split(r"(?<=[.!?:])\s+(?=[A-Z`\"'(])", " ".join(line.strip() for line in text.lines)):
+            bare = re.sub(r"`[^`]*`", "X", sentence)
+            counts["one"] += bool(_ONE.search(bare))
+            counts["where"] += bool(_WHERE.search(bare))
+            counts["long"] += len(bare.split()) > _LONG and ">>>" not in sentence
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            stored = (n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+            counts["names"] += not _VAGUE.isdisjoint(stored)
+    return counts
+
+
+def beyond(counts: Counter[str]) -> list[str]:
+    """A sentence for each budget that the five parts exceed."""
+    return [
+        f"The five parts have {counts[name]} {budget.habit}; the budget of tools/style.py is {budget.most}."
+        for name, budget in BUDGETS.items()
+        if counts[name] > budget.most
+    ]
+
+
 def tracked() -> list[str]:
     """The files of the project that are checked."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
@@ -176,7 +232,11 @@ def tracked() -> list[str]:
 def main(names: list[str]) -> int:
     """Prints the findings of these files, or of all; 1 where there is one."""
     checked = [name for name in names or tracked() if name not in WRITTEN]
-    faults = [one for name in checked for one in findings(name, (ROOT / name).read_text(encoding="utf-8"))]
+    sources = {name: (ROOT / name).read_text(encoding="utf-8") for name in checked}
+    faults = [str(finding) for name, source in sources.items() for finding in findings(name, source)]
+    if not names:
+        parts = (item for item in sources.items() if item[0].startswith(PARTS) and item[0].endswith(".py"))
+        faults += beyond(sum((habits(*part) for part in parts), Counter()))
     print(*faults, sep="\n", end="\n" if faults else "")
     return int(bool(faults))
 

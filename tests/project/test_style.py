@@ -81,3 +81,27 @@ def test_documents_are_read_without_code_and_tables() -> None:
     """Text in fences, in tables and indented four spaces is left alone."""
     page = "# Title\n\n```\nWhat it prints\n```\n\n| Who | What |\n\n    Nobody\n\n- Where it is, it is.\n"
     assert [one.line for one in style.findings("docs/a.md", page)] == [11]
+
+
+@pytest.mark.parametrize(
+    ("source", "habit"),
+    [
+        ('"""A link and one that waits."""', "one"),
+        ('"""The ones are sent first."""', "one"),
+        ('"""It is dropped where there is no reader."""', "where"),
+        (f'"""A reader {"of words " * 20}ends."""', "long"),
+        ("def f():\n    found = 1\n    return found", "names"),
+        ("async def f():\n    for one in ():\n        pass", "names"),
+    ],
+)
+def test_a_habit_is_counted(source: str, habit: str) -> None:
+    counts = style.habits("module.py", source)
+    assert {name for name, number in counts.items() if number} == {habit}
+    assert len(style.beyond(counts + style.Counter({habit: style.BUDGETS[habit].most}))) == 1
+
+
+@pytest.mark.parametrize(
+    "source", ['"""One of the nodes, and one node."""', '"""`one that` is code."""', "def f(one):\n    return one"]
+)
+def test_numbers_code_and_arguments_are_no_habit(source: str) -> None:
+    assert not +style.habits("module.py", source)

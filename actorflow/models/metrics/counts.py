@@ -170,7 +170,7 @@ def _of_positives(kind: str, wrong: str, what: str) -> OfAnswers:
         name: the variable scope of the counts `true_positives` and `{wrong}`.
 
     Returns:
-        The value, a float32 scalar, 0 where there is nothing to divide by; and the update, which adds a batch and gives the value
+        The value, a float32 scalar, 0 if there is nothing to divide by; and the update, which adds a batch and gives the value
         after it.
 
     Raises:

@@ -126,11 +126,11 @@ class RunConfig:
                 "There are no distribution strategies: the target of a session is the cluster, and af.device or "
                 "af.train.replica_device_setter says where variables are."
             )
-        given = locals()
+        arguments = locals()
         environment = json.loads(os.environ.get(_VARIABLE, "{}"))
-        given["model_dir"] = _folder(model_dir, environment)
+        arguments["model_dir"] = _folder(model_dir, environment)
         # into the dictionary, for a subclass may have properties of these names, which go before
-        self.__dict__.update({name: given[name] for name in _REPLACEABLE}, progress=progress)
+        self.__dict__.update({name: arguments[name] for name in _REPLACEABLE}, progress=progress)
         self._check()
         self.__dict__.update(_read(environment))
         if master is not None:

@@ -88,9 +88,9 @@ class Scaffold:
     ) -> None:
         if copy_from_scaffold is not None and not isinstance(copy_from_scaffold, Scaffold):
             raise TypeError("copy_from_scaffold is not a Scaffold instance.")
-        given = locals()
+        arguments = locals()
         for field in _FIELDS:
-            value = given[field]
+            value = arguments[field]
             if value is None and copy_from_scaffold is not None:
                 value = getattr(copy_from_scaffold, field)
             setattr(self, field, value)

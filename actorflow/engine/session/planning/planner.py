@@ -52,9 +52,14 @@ _LEAST_GAIN = 0.005
 class SearchReport:
     """A search for a placement, as `Session.replan` tells of it. Times are simulated seconds of a step.
 
-    present: of the placement in force. found: of the best that was found. bound: no placement takes less. trials: the number of
-    simulated steps. exhaustive: whether these were all placements. better: whether what was found goes on trial. text: what
-    became of it so far.
+    Args:
+        present: of the placement in force.
+        found: of the best placement of the search.
+        bound: no placement takes less.
+        trials: the number of simulated steps.
+        exhaustive: whether these were all placements.
+        better: whether the best placement goes on trial.
+        text: what became of it so far.
     """
 
     present: float

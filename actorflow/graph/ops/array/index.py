@@ -121,7 +121,7 @@ def sliced_shape(
 ) -> Shape:
     """The shape of a strided slice of `length` entries, whose bounds are None where only the run knows them.
 
-    Raises ValueError where there are too many entries, or a single index is outside its dimension.
+    Raises ValueError: there are too many entries, or a single index is outside its dimension.
     """
 
     def has(mask: str, i: int) -> bool:

@@ -390,8 +390,10 @@ def _batches(
         for some in examples[1:]:
             if [t.dtype for t in some] != types:
                 raise TypeError(f"Expected types to be consistent: {types} vs. {[t.dtype for t in some]}.")
-        given = None if shapes is None else [(3,) if at in sparse else each for at, each in enumerate(shapes)]
-        queue = make_queue(types, _shapes(examples, given, enqueue_many))
+        component_shapes = (
+            None if shapes is None else [(3,) if at in sparse else each for at, each in enumerate(shapes)]
+        )
+        queue = make_queue(types, _shapes(examples, component_shapes, enqueue_many))
         enqueues = [_enqueue(queue, some, keep_input, enqueue_many) for some in examples]
         add_queue_runner(QueueRunner(queue, enqueues * (loops or 1)))
         take = queue.dequeue_up_to if smaller_final else queue.dequeue_many
