@@ -16,7 +16,6 @@ from typing import Any, cast
 import anyio.lowlevel
 import pytest
 from patience import PATIENCE
-from served import outputs
 
 pytest.importorskip("httptools")
 from served_http import ASK, CHUNKED, PREDICT, asked, left, read, running
@@ -321,9 +320,9 @@ def held(gate: anyio.Event, begun: anyio.Event, run: Any) -> Any:
     async def later(*arguments: Any) -> Any:
         begun.set()
         await gate.wait()
-        return await outputs(run(*arguments))
+        return await run(*arguments)
 
-    return later
+    return lambda *arguments: StepResult.later(lambda: later(*arguments))
 
 
 async def test_the_end_waits_for_what_is_answered_and_for_no_idle_connection(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def resize_area(xp: Any, images: Any, size: Any, *, align_corners: bool) -> Any:
 
 
 def _sized_as(images: Any, slopes: Any) -> bool:
-    return images.ndim == 4 and images.dtype == slopes.dtype
+    return bool(images.ndim == 4 and images.dtype == slopes.dtype)
 
 
 @kernel("ResizeBilinearGrad", **_OPTIONS)
