@@ -20,6 +20,8 @@ from patience import PATIENCE
 pytest.importorskip("httptools")
 from served_http import ASK, CHUNKED, PREDICT, asked, left, read, running
 
+from actorflow.engine.runtime.event_loops.step_result import StepResult
+
 
 async def test_requests_behind_each_other_are_answered_in_order(tmp_path: Path) -> None:
     async with running(tmp_path) as at:

@@ -20,8 +20,8 @@ core.py         `Core`: what Estimators of both kinds have in common
 estimator.py    `Estimator`
 blocking.py     `blocking.Estimator` and `blocking.Predictor`
 hooks.py        hooks of a training that know its Estimator: evaluations in memory, an end at a step that is saved
-added_metrics.py `add_metrics`: an Estimator whose evaluations have further metrics
-experimental.py names that TensorFlow 1.15 keeps in `tf.estimator.experimental`
+added_metrics.py  `add_metrics`: an Estimator whose evaluations have further metrics
+experimental.py  names that TensorFlow 1.15 keeps in `tf.estimator.experimental`
 canned/         Estimators whose model is ready, and their heads
 alternating/    `train_and_evaluate`, with its specs, exporters and early stopping
 """
