@@ -92,7 +92,7 @@ timings: $(VENV)/.dev
 	@$(BIN)/python tools/run_tests.py --measure
 
 NATIVE_TESTS := $(filter-out %/test_native_fallback.py,$(wildcard tests/kernels/native/test_*.py)) \
-	$(wildcard tests/kernels/test_prepared*.py) tests/kernels/test_threads.py tests/kernels/test_short_calls.py tests/runtime/test_tape.py
+	$(wildcard tests/kernels/test_prepared*.py) tests/kernels/test_threads.py tests/kernels/test_short_calls.py tests/engine/runtime/test_tape.py
 test-native: $(VENV)/.native
 	$(BIN)/python tools/native_tests.py $(NATIVE_TESTS)
 
@@ -121,7 +121,7 @@ soak: $(VENV)/.dev
 FUZZ ?= 2000
 fuzz: $(VENV)/.dev
 	ACTORFLOW_FUZZ=$(FUZZ) ACTORFLOW_FLOW_FUZZ=$(FUZZ) ACTORFLOW_PARSER_FUZZ=$(FUZZ) $(BIN)/python -m pytest $(PYTEST_ARGS) \
-		tests/runtime/test_fuzz.py tests/flow/test_flow_fuzz.py tests/parsers/test_mutated_files.py
+		tests/engine/runtime/test_fuzz.py tests/graph/control_flow/test_flow_fuzz.py tests/base/parsers/test_mutated_files.py
 
 # tests/chaos is collected by this only: 500 kills of real processes, 200 of saves, and 16 faults over 7 workloads. CHAOS=0.01 shows
 # within some minutes that all runs.
@@ -152,7 +152,7 @@ test-gpu: gpu-here
 	ACTORFLOW_GPU=required PYTHONPATH=$(GPU) $(GPU_PYTHON) -P -m pytest -m gpu tests/gpu $(PYTEST_ARGS)
 
 bench-gpu: gpu-here
-	PYTHONPATH=$(GPU) $(GPU_PYTHON) -P benchmarks/gpu.py $(BENCH_ARGS)
+	PYTHONPATH=$(GPU) $(GPU_PYTHON) -P benchmarks/devices/gpu.py $(BENCH_ARGS)
 
 # A copy of the project as it is now, beside what the wheels hold. With -P, Python does not look into the checkout first.
 gpu-here: $(GPU)/.wheels

@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 NATIVE = "kernels/native/src/"
-NATIVE_TESTS = ("tests/kernels/**/test_*.py", "tests/ops/test_table.py")
+NATIVE_TESTS = ("tests/kernels/**/test_*.py", "tests/graph/ops/test_table.py")
 PROJECT_TESTS = "tests/project/test_*.py"
 
 

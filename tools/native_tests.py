@@ -20,8 +20,8 @@ SANITIZERS = {
         "TSAN_OPTIONS": "report_signal_unsafe=0:die_after_fork=0:halt_on_error=1:exitcode=66:ignore_noninstrumented_modules=1"
     },
 }
-ROWS = ["tests/ops"]
-SANITIZED = ["tests/ops/test_table.py::test_kernels", "tests/kernels/test_lstm.py"]
+ROWS = ["tests/graph/ops"]
+SANITIZED = ["tests/graph/ops/test_table.py::test_kernels", "tests/kernels/test_lstm.py"]
 """Tests that run under the sanitizers as well: all kernels of each op, on small arrays."""
 
 

@@ -21,7 +21,7 @@ from chaos.report import write
 
 KILLS = max(4, round(200 * FACTOR))
 FLIPS = max(40, round(2000 * FACTOR))
-PROGRAM = Path(__file__).parents[1] / "support" / "killed_saves.py"
+PROGRAM = Path(__file__).parents[1] / "checkpoint" / "killed_saves.py"
 
 
 def test_f66_killed_saves_leave_the_old_or_the_new_checkpoint(tmp_path: Path) -> None:

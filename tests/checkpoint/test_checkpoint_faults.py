@@ -152,7 +152,7 @@ def test_f66_a_failing_operation_raises_and_leaves_what_was_there(program: Progr
 @pytest.mark.real_memory
 def test_f66_saves_killed_at_random_instants_leave_the_old_or_the_new_checkpoint(tmp_path: Path, seed: int) -> None:
     """A few of the two hundred of `make chaos`."""
-    program = Path(__file__).parents[1].joinpath("support", "killed_saves.py")
+    program = Path(__file__).with_name("killed_saves.py")
     environ = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, program, tmp_path, "4", str(seed)]
     done = subprocess.run(command, capture_output=True, text=True, env=environ, check=False)
@@ -490,7 +490,7 @@ def test_large_checkpoints_are_read_by_two_threads(tmp_path: Path, seed: int) ->
 def test_checkpoints_on_an_s3_server() -> None:
     pytest.importorskip("moto.server")
     pytest.importorskip("s3fs")
-    program = Path(__file__).parents[1].joinpath("support", "s3_checkpoints.py")
+    program = Path(__file__).with_name("s3_checkpoints.py")
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     assert done.stdout.splitlines()[-1] == "7 files"

@@ -11,7 +11,7 @@ import numpy as np
 
 import actorflow as af
 
-PROGRAM = Path(__file__).parents[1].joinpath("support", "resumed_training.py")
+PROGRAM = Path(__file__).with_name("resumed_training.py")
 
 
 def train(folder: Path, steps: int, kill_at: int = 0) -> dict[str, list[str]]:

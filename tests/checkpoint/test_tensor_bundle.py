@@ -1,6 +1,6 @@
 """TensorFlow's checkpoints: what TensorFlow 2.15 wrote is read, and what is written keeps every rule of a format.
 
-`bundle_tf215.zip` is a checkpoint of TensorFlow's in two shards (`tests/support/dump_bundle.py`).
+`bundle_tf215.zip` is a checkpoint of TensorFlow's in two shards (`tests/checkpoint/dump_bundle.py`).
 """
 
 from __future__ import annotations

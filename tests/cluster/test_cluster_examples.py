@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import pytest
 from chaos.cable import are_possible
+from cluster.two_machines import cluster_apart
 from patience import PATIENCE, MachineTime
-from two_machines import cluster_apart
 
 pytestmark = pytest.mark.timeout(180)
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

@@ -11,9 +11,9 @@ from typing import Any
 
 import anyio
 import pytest
-import strangers
 import zmq
 from channels import CLIENT, KEYS, SERVER, start_zmq_collector, until
+from cluster import strangers
 from clusters import servers
 from patience import PATIENCE
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from answers_tf115 import differs
-from contrib_programs import PROGRAMS
+from compat.answers_tf115 import differs
+from compat.contrib_programs import PROGRAMS
 
 import actorflow.compat.v1 as tf
 from actorflow.compat.contrib.aliases import ALIASES

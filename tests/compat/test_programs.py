@@ -16,7 +16,7 @@ import pytest
 from patience import PATIENCE
 
 ANSWERS = json.loads((Path(__file__).parent / "programs_tf215.json").read_text(encoding="utf-8"))
-PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
+PROGRAMS = Path(__file__).resolve().parent / "programs"
 # BLAS threads spin, which costs all others their time slices where tests share a machine.
 ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONWARNINGS": "error"}
 
@@ -83,5 +83,5 @@ def test_an_autoencoder_of_digits() -> None:
 
 @pytest.mark.parametrize("name", ["census", "cnn_estimator", "monitored_servers"])
 def test_a_program_of_estimators_and_hooks_prints_what_it_prints_under_tensorflow(name: str) -> None:
-    """Metrics, losses, weights, the calls of hooks, checkpoints: `tests/support/dump_programs.py` has run the same programs."""
+    """Metrics, losses, weights, the calls of hooks, checkpoints: `tests/compat/dump_programs.py` has run the same programs."""
     assert run(name) == pytest.approx(ANSWERS[name], rel=1e-5, abs=1e-6)

@@ -21,9 +21,9 @@ import anyio
 import numpy as np
 import pytest
 from fake_cupy import Blocks, CUDARuntimeError, FakeCupy, Race
+from graph.ops import checks, harness
+from graph.ops.table import all_cases
 from kernel_coverage import table, written
-from ops import checks, harness
-from ops.table import all_cases
 from patience import PATIENCE
 from test_fuzz import Request, expected, is_pure, random_graph
 
@@ -692,4 +692,4 @@ def test_f38_strings_and_ops_of_numpy_stay_on_the_cpu(fake: Make) -> None:
 
 
 def test_the_table_of_the_docs_is_that_of_the_registry() -> None:
-    assert written() == table(), "run: python tests/support/kernel_coverage.py"
+    assert written() == table(), "run: python tests/devices/kernel_coverage.py"

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from fake_cudnn import FakeCudnn
 from fake_cupy import FakeCupy
-from ops import checks, harness
+from graph.ops import checks, harness
 from test_cuda import NAME, Make, cases, devices, fake, on_gpu  # noqa: F401
 
 import actorflow as af

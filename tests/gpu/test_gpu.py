@@ -14,8 +14,8 @@ from typing import Any
 import anyio
 import numpy as np
 import pytest
-from ops import checks, harness
-from ops.table import all_cases
+from graph.ops import checks, harness
+from graph.ops.table import all_cases
 
 import actorflow as af
 from actorflow import blocking, errors

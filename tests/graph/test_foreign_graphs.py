@@ -1,6 +1,6 @@
 """Graphs that three versions of TensorFlow wrote are read, in the forms that they have, and have TensorFlow's answers.
 
-`foreign.zip` has them (`tests/support/dump_foreign.py`): of 1.15 and 2.15 with branches and loops of nodes, of 2.21 with those of
+`foreign.zip` has them (`graphs/dump_foreign.py`): of 1.15 and 2.15 with branches and loops of nodes, of 2.21 with those of
 functions, with resource variables, and as text.
 """
 

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from graph_programs import PROGRAMS, answers
+from graph.graphs.graph_programs import PROGRAMS, answers
 
 import actorflow as af
 import actorflow.compat.v1 as tf
 from actorflow.base.records.wire import BrokenMessageError
 from actorflow.errors import UnknownNameError
 
-GRAPHS = Path(__file__).parents[1] / "graphs"
+GRAPHS = Path(__file__).parent / "graphs"
 ANSWERS = json.loads((GRAPHS / "answers.json").read_text())
 
 

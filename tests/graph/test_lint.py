@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from ready_queues import Shuffled
+from engine.runtime.ready_queues import Shuffled
 
 import actorflow as af
 from actorflow.engine.runtime.dispatcher import Dispatcher

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from op_samples import ORDERS, sample
+from graph.graphs.op_samples import ORDERS, sample
 
 import actorflow.compat.v1 as tf
 from actorflow.base.registry import opdef, plugins
@@ -17,9 +17,7 @@ from actorflow.graph.graphdef.saving import OWN as SAVING
 
 FACTS: dict[str, list[Any]] = {
     line[0]: line[1:]
-    for line in map(
-        json.loads, (Path(__file__).parents[1] / "graphs" / "tensorflow_ops.jsonl").read_text().splitlines()
-    )
+    for line in map(json.loads, (Path(__file__).parent / "graphs" / "tensorflow_ops.jsonl").read_text().splitlines())
 }
 plugins.import_ops()
 OPS = {

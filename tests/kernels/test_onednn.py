@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ops import checks, harness
-from ops.math import rows_matmul
-from ops.nn import rows_conv, rows_conv_functions, rows_conv_groups, rows_fused, rows_pool
-from ops.table import Case
+from graph.ops import checks, harness
+from graph.ops.math import rows_matmul
+from graph.ops.nn import rows_conv, rows_conv_functions, rows_conv_groups, rows_fused, rows_pool
+from graph.ops.table import Case
 
 import actorflow as af
 from actorflow import errors

@@ -78,7 +78,7 @@ def record(trees: Sequence[Tree]) -> list[Footprint]:
                 raise RuntimeError(f"The tests of {file} could not be recorded; see {path.with_suffix('.log')}.")
         return path
 
-    files = [f"tests/{name}.py" for name in TESTS if (ROOT / "tests" / f"{name}.py").exists()]
+    files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py") if path.stem in TESTS)
     with ThreadPoolExecutor(len(trees)) as pool:
         return [found for path in pool.map(one, files) for found in load(path)]
 

@@ -51,7 +51,8 @@ def save(
 ) -> None:
     """Writes the file. With `again` the rows take the places of those that it has of the same mutants."""
     sys.path.insert(0, str(ROOT))
-    from benchmarks import environment, results
+    from benchmarks.harness import environment
+    from benchmarks.harness import stored as results
 
     if again:
         before = former()

@@ -45,7 +45,7 @@ def test_the_guide_makes_an_op_with_its_tests(copy: Path) -> None:
     assert [file for file, _ in made] == [
         "actorflow/graph/ops/math/arithmetic.py",
         "kernels/math/arithmetic.py",
-        "tests/ops/math/rows_arithmetic.py",
+        "tests/graph/ops/math/rows_arithmetic.py",
     ]
     for file, code in made:
         cut(copy, file, code)
@@ -53,7 +53,7 @@ def test_the_guide_makes_an_op_with_its_tests(copy: Path) -> None:
     for file, code in ((declared, op), (computed, kernel)):
         with (copy / file).open("a", encoding="utf-8") as written:
             written.write(f"\n\n{code}")
-    tests = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/ops/test_table.py", "-k")
+    tests = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/graph/ops/test_table.py", "-k")
     with (copy / table).open("a", encoding="utf-8") as written:
         written.write(f"\nCASES.append(\n{row})\n")
     for stub in (copy / "actorflow" / "math.pyi", copy / "actorflow" / "__init__.pyi"):
@@ -66,7 +66,7 @@ def test_the_guide_makes_an_op_with_its_tests(copy: Path) -> None:
     (copy / gpu).write_text(
         (copy / gpu).read_text(encoding="utf-8").replace("SquaredDifference, ", ""), encoding="utf-8"
     )
-    run(copy, "tests/support/kernel_coverage.py")
+    run(copy, "tests/devices/kernel_coverage.py")
     assert (copy / gpu).read_text(encoding="utf-8") == (ROOT / gpu).read_text(encoding="utf-8")
     printed = run(copy, *tests, "SquaredDifference or every_op")
     assert int(re.findall(r"(\d+) passed", printed)[0]) >= 6, printed

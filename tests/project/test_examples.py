@@ -21,9 +21,9 @@ import nbclient
 import nbformat
 import numpy as np
 import pytest
+from frontends.serving.served import Client
 from patience import PATIENCE
 from probes import probe
-from served import Client
 from sklearn.datasets import load_digits
 
 import actorflow as af

@@ -78,7 +78,7 @@ def test_tests_carry_the_numbers_of_their_rows() -> None:
 
 def test_a_row_that_is_wrong_is_found_out() -> None:
     here = "project/test_features_doc.py::test_a_page_has_groups_rows_and_tests"
-    other = "runtime/test_fuzz.py::test_f22_f40_random_graphs_give_the_bits_of_the_oracle"
+    other = "engine/runtime/test_fuzz.py::test_f22_f40_random_graphs_give_the_bits_of_the_oracle"
     assert faults("F22", {"what": "", "tests": [here, other]}) == []
     assert faults("F1", {"what": "", "tests": []}) == ["neither tests nor what is missing"]
     assert faults("F1", {"what": "", "tests": ["test_gone.py::test_x"]}) == ["test_gone.py::test_x does not exist"]

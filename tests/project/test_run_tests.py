@@ -25,7 +25,7 @@ def tools(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 def test_every_test_file_is_run_by_one_process(tools: Any) -> None:
     files = tools.test_files()
-    assert {"tests/project/test_run_tests.py", "tests/ops/test_table.py"} <= set(files)
+    assert {"tests/project/test_run_tests.py", "tests/graph/ops/test_table.py"} <= set(files)
     assert not any(file.startswith(("tests/gpu", "tests/soak", "tests/chaos")) for file in files)
     lists = tools.shared_out(files, 2, slow_too=False)
     assert sorted(lists[0] + lists[1]) == files and all(lists)
@@ -52,8 +52,8 @@ def test_the_nearest_tests_that_fit_in_are_chosen(tools: Any, monkeypatch: pytes
     [
         ("tests/graph/test_nest.py", ["tests/graph/test_nest.py"]),
         ("kernels/math/matmul.py", ["tests/kernels/test_onednn.py"]),  # imported there
-        ("transports/zmq/endpoint.py", ["tests/transport/test_transport_contract.py"]),
-        ("actorflow/models/queues/kinds.py", ["tests/queues/test_queues.py"]),  # af.FIFOQueue
+        ("transports/zmq/endpoint.py", ["tests/transports/test_transport_contract.py"]),
+        ("actorflow/models/queues/kinds.py", ["tests/models/queues/test_queues.py"]),  # af.FIFOQueue
         ("tests/support/clusters.py", ["tests/cluster/test_cluster.py"]),
         ("tools/run_tests.py", []),
     ],
@@ -70,7 +70,11 @@ def test_tests_of_the_project_follow_each_change_and_those_of_kernels_one_in_c(t
     assert affected_tests.due(ROOT, []) == []
     assert affected_tests.due(ROOT, ["README.md"]) == project
     found = set(affected_tests.due(ROOT, ["kernels/native/src/panels.c"])) - set(project)
-    assert {"tests/kernels/native/test_native.py", "tests/kernels/test_prepared.py", "tests/ops/test_table.py"} <= found
+    assert {
+        "tests/kernels/native/test_native.py",
+        "tests/kernels/test_prepared.py",
+        "tests/graph/ops/test_table.py",
+    } <= found
 
 
 def test_what_has_changed_is_what_is_not_in_the_branch_that_this_one_left(tools: Any, tmp_path: Path) -> None:

@@ -21,10 +21,10 @@ ALL = "all of them"
 QUICK = ("tests/graph/test_graph.py",)
 CORE = (
     *QUICK,
-    "tests/flow/test_while.py",
-    "tests/session/test_session.py",
+    "tests/graph/control_flow/test_while.py",
+    "tests/engine/session/test_session.py",
     "tests/cluster/test_local_cluster.py",
-    "tests/train/test_monitored_session.py",
+    "tests/models/train/test_monitored_session.py",
 )
 IMPORT_ALL = """
 import importlib, pkgutil, actorflow

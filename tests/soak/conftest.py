@@ -38,7 +38,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     folder = Path(_FOLDER) if _FOLDER else _ROOT / "benchmarks" / "results" if scale >= 1 else None
     if not _found or folder is None:
         return
-    from benchmarks import environment
+    from benchmarks.harness import environment
 
     seed = next((m.FIRST for name, m in sys.modules.items() if name.endswith(_MODULE)), None)
     path, commit = folder / f"{_MODULE}.json", environment.commit()

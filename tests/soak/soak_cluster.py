@@ -15,12 +15,12 @@ from typing import Any
 import anyio
 import numpy as np
 import pytest
-import strangers
 import test_cluster_examples as examples
 import test_cluster_fuzz as fuzz
 import test_cluster_setups as setups
 import test_rpc as rpc
 from channels import start_zmq_collector
+from cluster import strangers
 from clusters import servers
 
 from actorflow.base.process import machine
