@@ -11,10 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks import catalog, environment, harness, results, suites
-from benchmarks.definitions import SIDES, Benchmark, Comparison, Measurement, Options, Side, Suite
-from benchmarks.harness import Result
-from benchmarks.processes import WorkerError
+from benchmarks.harness import catalog, environment, suites
+from benchmarks.harness import rounds as harness
+from benchmarks.harness import stored as results
+from benchmarks.harness.definitions import SIDES, Benchmark, Comparison, Measurement, Options, Side, Suite
+from benchmarks.harness.processes import WorkerError
+from benchmarks.harness.rounds import Result
 
 
 def arguments_of(argv: Sequence[str]) -> argparse.Namespace:

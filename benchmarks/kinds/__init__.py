@@ -11,7 +11,7 @@ No figure of these is tuned by itself. Both sides get the same values, and have 
 
 from __future__ import annotations
 
-from benchmarks.definitions import Suite
+from benchmarks.harness.definitions import Suite
 from benchmarks.kinds import fourier, images, linalg, sparse, strings
 
 BENCHMARKS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.definitions import Case
+from benchmarks.harness.definitions import Case
 from benchmarks.models.blocks import BATCHES, Model, Parts, model
 
 RUNGS = ((1, 8, 7, 3, 16), (4, 33, 45, 1, 28), (16, 64, 64, 3, 96), (32, 129, 100, 3, 64), (8, 300, 257, 3, 224))

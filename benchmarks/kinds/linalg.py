@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.definitions import Case
+from benchmarks.harness.definitions import Case
 from benchmarks.models.blocks import BATCHES, Model, Parts, model
 
 RUNGS = ((3, 3), (1000, 4), (300, 7), (200, 16), (100, 33), (30, 64))

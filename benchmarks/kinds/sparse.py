@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.definitions import Case
+from benchmarks.harness.definitions import Case
 from benchmarks.models.blocks import BATCHES, Model, Parts, model
 
 RUNGS = ((8, 100, 4, 3), (64, 1000, 16, 20), (256, 5000, 64, 30), (1024, 20_000, 33, 50))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.definitions import Case
+from benchmarks.harness.definitions import Case
 from benchmarks.models.blocks import BATCHES, Model, Parts, model
 
 RUNGS = ((8, 3), (100, 12), (1000, 20), (3000, 33))

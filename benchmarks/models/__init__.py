@@ -16,7 +16,7 @@ sides begin with the same values and have to agree after `STEPS` steps.
 
 from __future__ import annotations
 
-from benchmarks.definitions import Case, Suite
+from benchmarks.harness.definitions import Case, Suite
 from benchmarks.models import attention, dense, embeddings, features, generative, numeric, recurrent, vision
 
 _FAMILIES = (dense, vision, recurrent, attention, embeddings, generative, numeric, features)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from benchmarks.definitions import Build, Work
+from benchmarks.harness.definitions import Build, Work
 
 SEED = 7
 BATCHES = 4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.definitions import Case
+from benchmarks.harness.definitions import Case
 from benchmarks.models.blocks import BATCHES, Model, Parts, model
 
 

@@ -1,0 +1,1 @@
+"""Steps of several processes, and messages between them."""

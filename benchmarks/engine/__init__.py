@@ -1,0 +1,1 @@
+"""Steps of sessions: calls, nodes, plans, memory, many at once."""

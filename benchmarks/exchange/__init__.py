@@ -1,0 +1,1 @@
+"""Models of other makers, and other makers' training steps."""

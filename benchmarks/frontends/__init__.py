@@ -1,0 +1,1 @@
+"""Serving and the live page."""

@@ -1,0 +1,1 @@
+"""Ops one by one, and control flow."""

@@ -1,0 +1,1 @@
+"""Rounds in turns, their processes, and what is stored: how a figure is made."""

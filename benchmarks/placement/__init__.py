@@ -1,0 +1,1 @@
+"""Placement by measured costs, and the search for one."""
