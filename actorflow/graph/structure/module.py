@@ -132,9 +132,14 @@ class Module:
     def _named_arguments(self) -> dict[str, Any]:
         """The arguments that made the object by their names, with defaults for those that were not given."""
         args, kwargs = self._arguments
-        bound = inspect.signature(type(self).__init__).bind(self, *args, **kwargs)
+        signature = inspect.signature(type(self).__init__)
+        bound = signature.bind(self, *args, **kwargs)
         bound.apply_defaults()
-        return dict(bound.arguments)
+        named = dict(bound.arguments)
+        for parameter in signature.parameters.values():
+            if parameter.kind is parameter.VAR_KEYWORD:
+                named |= named.pop(parameter.name)
+        return named
 
 
 def _leaves(value: Any, kind: type[Any]) -> Iterator[Any]:
