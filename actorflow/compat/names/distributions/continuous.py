@@ -411,8 +411,8 @@ class Beta(Scalar):
 
     def _cdf(self, value: Any) -> Any:
         whole = value * af.ones(self.batch_shape_tensor(), self.dtype)
-        one = af.ones_like(whole)
-        return af.betainc(self._concentration1 * one, self._concentration0 * one, whole)
+        ones = af.ones_like(whole)
+        return af.betainc(self._concentration1 * ones, self._concentration0 * ones, whole)
 
     def _entropy(self) -> Any:
         a, b = self._LISTED

@@ -316,7 +316,7 @@ class Distribution:
         raise _refusal(self, "mode")
 
     def _undefined(self, defined: Any, value: Any, what: str) -> Any:
-        """`value` where it is defined; elsewhere NaN, or an error of the run."""
+        """`value` at its defined entries; at the others NaN, or an error of the run."""
         if self.allow_nan_stats:
             return af.where(defined, value, af.fill(af.shape(value), self.dtype.as_numpy_dtype(float("nan"))))
         check = af.Assert(af.reduce_all(defined), [f"{what} not defined for some parameters of {self.name}"])

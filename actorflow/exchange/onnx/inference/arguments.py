@@ -138,6 +138,6 @@ def node_arg(name: str, kind: ValueType, inferred: Shape = None, dtype: DType | 
     names = kind.names if kind.shape is not None else ()
     filled: list[int | str | None] = []
     for at, size in enumerate(shape):
-        known = size if size is not None or inferred is None or len(inferred) != len(shape) else inferred[at]
-        filled.append(known if known is not None else (names[at] if at < len(names) else None) or None)
+        extent = size if size is not None or inferred is None or len(inferred) != len(shape) else inferred[at]
+        filled.append(extent if extent is not None else (names[at] if at < len(names) else None) or None)
     return NodeArg(name, type_text(kind), filled)

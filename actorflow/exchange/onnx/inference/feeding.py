@@ -64,9 +64,9 @@ def _array(argument: NodeArg, kind: ValueType, value: Any) -> Any:
             if array.ndim + 1 == len(shape) and shape[0] in (None, 1):
                 hint += " Feed a batch: x[np.newaxis]."
             raise _refusal(argument, array, hint)
-        for at, (size, given) in enumerate(zip(shape, array.shape)):
-            if size is not None and size != given:
-                raise _refusal(argument, array, f"Its size {at} is {given}, and the model takes {size} there.")
+        for at, (size, actual) in enumerate(zip(shape, array.shape)):
+            if size is not None and size != actual:
+                raise _refusal(argument, array, f"Its size {at} is {actual}, and the model takes {size} there.")
     return array
 
 

@@ -384,7 +384,7 @@ class IOBinding:
         self.targets[name] = ortvalue
 
     def take(self, results: Sequence[Any]) -> None:
-        """Writes results to where they are bound. Raises InvalidArgumentError where one does not fit."""
+        """Writes each result to its bound target. Raises InvalidArgumentError if a result does not fit."""
         for (name, target), value in zip(self.targets.items(), results):
             if target is not None:
                 _copy(f"The memory for the output {name!r}", value, target.numpy())
