@@ -15,7 +15,7 @@ async def test_f47_processes_run_what_a_search_has_found_and_traces_show_before_
         x, total = pieces()
     feeds = {x: BATCH}
     async with (
-        af.LocalCluster({"worker": 2}, imports=["held_ops"]) as cluster,
+        af.LocalCluster({"worker": 2}, imports=["engine.placement.held_ops"]) as cluster,
         af.Session(cluster.target, graph=graph) as session,
     ):
 
