@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -32,11 +31,6 @@ def write_words(folder: Path) -> Path:
         outputs = {"same": tf.identity(text), "raw_bytes": tf.identity(text), "size": tf.strings.length(text)}
         tf.saved_model.simple_save(session, str(folder), {"text": text}, outputs)
     return folder
-
-
-async def outputs(step: Any) -> Any:
-    """The outputs of a step that a batcher has begun, whether it has ended at once or not."""
-    return await step if inspect.isawaitable(step) else step
 
 
 class Client:

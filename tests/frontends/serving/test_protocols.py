@@ -19,6 +19,7 @@ from frontends.serving.served import Client, application, write_line, write_word
 from jsonschema import ValidationError
 
 import actorflow as af
+from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.frontends.serving.protocols import kserve, rest
 from actorflow.frontends.serving.protocols.bodies import load_json
 from actorflow.frontends.serving.protocols.pieces import USUAL
@@ -333,7 +334,7 @@ async def test_a_request_has_no_more_time_than_the_server_gives(models: dict[str
             await anyio.sleep_forever()
 
         assert model._batcher is not None
-        model._batcher._run = held  # type: ignore[assignment]
+        model._batcher._run = lambda *arguments: StepResult.later(lambda: held(*arguments))  # type: ignore[assignment]
         body = {"inputs": [tensor(data=ROWS)], "parameters": {"timeout": micros}}
         assert (await Client(app).post("/v2/models/line/infer", body))[0] == 504
 
@@ -539,7 +540,7 @@ async def test_a_client_that_goes_away_gives_its_request_up(models: dict[str, st
             await gate.wait()
 
         assert model._batcher is not None
-        model._batcher._run = held  # type: ignore[assignment]
+        model._batcher._run = lambda *arguments: StepResult.later(lambda: held(*arguments))  # type: ignore[assignment]
         async with anyio.create_task_group() as group:
 
             async def ask() -> None:

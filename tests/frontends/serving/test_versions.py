@@ -12,11 +12,12 @@ from typing import Any
 import anyio
 import numpy as np
 import pytest
-from frontends.serving.served import Client, application, outputs, write_line
+from frontends.serving.served import Client, application, write_line
 
 import actorflow as af
 import actorflow.compat.v1 as tf
 from actorflow import errors
+from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.frontends.serving.guard import Guard, check_address
 from actorflow.frontends.serving.versions import VersionPolicy, _numbered, models_in
 
@@ -59,9 +60,9 @@ async def test_requests_of_an_old_version_are_answered_while_the_new_one_comes(t
         async def held(*arguments: Any) -> Any:
             begun.set()
             await gate.wait()
-            return await outputs(run(*arguments))
+            return await run(*arguments)
 
-        model._batcher._run = held
+        model._batcher._run = lambda *arguments: StepResult.later(lambda: held(*arguments))
         async with anyio.create_task_group() as group:
 
             async def ask() -> None:
@@ -222,7 +223,7 @@ async def test_requests_that_run_when_a_model_is_unloaded_may_be_sent_again(tmp_
             await anyio.sleep_forever()
 
         assert model._batcher is not None
-        model._batcher._run = held
+        model._batcher._run = lambda *arguments: StepResult.later(lambda: held(*arguments))
         async with anyio.create_task_group() as group:
 
             async def ask() -> None:
@@ -404,9 +405,9 @@ async def test_an_overloaded_model_says_when_to_try_again(tmp_path: Path) -> Non
 
         async def held(*arguments: Any) -> Any:
             await gate.wait()
-            return await outputs(run(*arguments))
+            return await run(*arguments)
 
-        model._batcher._run = held
+        model._batcher._run = lambda *arguments: StepResult.later(lambda: held(*arguments))
         found: list[tuple[int, dict[str, str]]] = []
 
         async def ask() -> None:
