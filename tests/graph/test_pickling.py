@@ -63,6 +63,7 @@ PLAIN: dict[type, Callable[[], Any]] = {
     af.PlanOptions: lambda: af.PlanOptions(coalesce=False, lossy=True),
     af.Recording: lambda: af.Recording(every=7, folder="a"),
     af.SessionLimits: lambda: af.SessionLimits(threads=1, file_roots=["a"]),
+    af.Batching: lambda: af.Batching(max_size=8),
     af.ValueOptions: lambda: af.ValueOptions(writable=True),
     af.CostModel: af.CostModel,
     af.train.VocabInfo: lambda: af.train.VocabInfo("a", 3, 1, "b"),
