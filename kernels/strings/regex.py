@@ -35,6 +35,7 @@ class Rewrite:
 
     Example:
         >>> import re
+        >>> from actorflow.kernels.strings.regex import Rewrite
         >>> Rewrite((b"<", 1, b">"))(re.match(b"a(b)", b"ab"))
         b'<b>'
     """

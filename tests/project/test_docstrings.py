@@ -30,8 +30,9 @@ def parameters(function: Any) -> list[str]:
 
 
 def accepted(function: Any) -> set[str]:
-    """The names of all parameters, those of its overloads among them."""
-    return {name for form in (function, *get_overloads(function)) for name in inspect.signature(form).parameters}
+    """The names of all parameters, those of its overloads among them; those of a message are its fields."""
+    named = {name for form in (function, *get_overloads(function)) for name in inspect.signature(form).parameters}
+    return named | set(getattr(function, "FIELDS", ()))
 
 
 def undescribed(function: Any, docstring: str) -> list[str]:
@@ -51,7 +52,8 @@ def callables(module: str, name: str, value: Any) -> Iterator[tuple[str, Any, st
     of_class = inspect.getdoc(value) or ""
     made_by = inspect.getattr_static(value, "__init__")
     if inspect.isfunction(made_by):
-        yield f"{module}:{name}", made_by, f"{of_class}\n\n{inspect.getdoc(made_by) or ''}"
+        takes = value if hasattr(value, "FIELDS") else made_by
+        yield f"{module}:{name}", takes, f"{of_class}\n\n{inspect.getdoc(made_by) or ''}"
     elif hasattr(value, "_fields"):  # a NamedTuple
         yield f"{module}:{name}", value, of_class
     for method, static in inspect.getmembers_static(value):

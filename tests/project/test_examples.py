@@ -71,7 +71,8 @@ def load(name: str) -> ModuleType:
 def test_each_example_has_a_test() -> None:
     here = Path(__file__)
     text = "".join(
-        file.read_text(encoding="utf-8") for file in (here, ROOT / "tests" / "train" / "test_distributed_examples.py")
+        file.read_text(encoding="utf-8")
+        for file in (here, ROOT / "tests" / "models" / "train" / "test_distributed_examples.py")
     )
     missing = [p.name for p in EXAMPLES.glob("*.*") if f'"{p.name}"' not in text and f'load("{p.stem}")' not in text]
     assert not missing

@@ -105,7 +105,11 @@ class Layer(LayerState):
         self.built = True
 
     def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """The outputs for these inputs, tensors in the structure that the caller gave. It may take further arguments.
+        """The outputs for these inputs. A layer of your own overrides it.
+
+        Args:
+            inputs: tensors in the structure that the caller gave.
+            args, kwargs: further arguments of the caller.
 
         Example:
             >>> class Twice(af.layers.Layer):

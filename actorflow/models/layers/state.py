@@ -266,8 +266,9 @@ class LayerState(Module):
             node_index: the number of the call, from 0.
 
         Example:
-            >>> layer = af.layers.Flatten()
-            >>> y = layer(af.ones([2, 3]))
+            >>> with af.Graph().as_default():
+            ...     layer = af.layers.Flatten()
+            ...     _ = layer(af.ones([2, 3]))
             >>> print(layer.get_input_mask_at(0), layer.get_output_mask_at(0))
             None None
         """

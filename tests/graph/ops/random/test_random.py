@@ -82,9 +82,7 @@ def digest() -> str:
 
 
 def test_f34_another_process_draws_the_same_numbers() -> None:
-    command = (
-        f"import sys; sys.path[:0] = {sys.path!r}; from graph.ops.random import test_random; print(test_random.digest())"
-    )
+    command = f"import sys; sys.path[:0] = {sys.path!r}; from graph.ops.random import test_random; print(test_random.digest())"
     made = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert made.stdout.strip() == digest()
 
