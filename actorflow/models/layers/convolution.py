@@ -183,6 +183,7 @@ class Convolving(Windows):
         self.built = True
 
     def call(self, inputs: Tensor) -> Tensor:
+        """The convolved inputs, with the bias and the activation."""
         outputs = self._convolve(inputs)
         if inputs.static_shape is not None:
             outputs.set_shape(self.compute_output_shape(inputs.static_shape))

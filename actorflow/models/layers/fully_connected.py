@@ -126,6 +126,7 @@ class Dense(Layer):
         self.built = True
 
     def call(self, inputs: Tensor) -> Tensor:
+        """The products of the inputs and the weights, with the bias and the activation."""
         x = inputs if self._dtype in (None, inputs.dtype) else cast(inputs, self._dtype)
         rank = len(x.static_shape or (None, None))
         outputs = matmul(x, self.kernel, name="MatMul") if rank == 2 else tensordot(x, self.kernel, [[rank - 1], [0]])
@@ -176,6 +177,7 @@ class Flatten(Layer):
         self.input_spec = InputSpec(min_ndim=1)
 
     def call(self, inputs: Tensor) -> Tensor:
+        """The inputs with one axis behind that of the batch."""
         shape = inputs.static_shape
         assert shape is not None
         x = inputs

@@ -56,6 +56,7 @@ class Pooling(Windows):
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
     def call(self, inputs: Tensor) -> Tensor:
+        """The reduced windows of the inputs."""
         self.compute_output_shape(inputs.static_shape)
         return type(self).pool(inputs, self.pool_size, self.strides, self.padding.upper(), data_format=self._layout)
 
