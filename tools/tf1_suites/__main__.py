@@ -65,7 +65,7 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="WORD", help="the test files whose path has the word")
     parser.add_argument("--peer", default="", metavar="PYTHON", help="a Python that has TensorFlow 1.15")
     parser.add_argument("--limit", type=int, default=600, metavar="SECONDS", help="for each test file")
-    parser.add_argument("--causes", type=int, default=25, metavar="COUNT", help="so many causes are printed")
+    parser.add_argument("--causes", type=int, default=25, metavar="COUNT", help="the number of causes to print")
     arguments = parser.parse_args()
     below = False
     for name in arguments.libraries or LIBRARIES:

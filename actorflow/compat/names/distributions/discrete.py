@@ -9,7 +9,7 @@ from actorflow.compat.names.distributions.distribution import NOT_REPARAMETERIZE
 
 
 def _either(logits: Any, probs: Any, several: bool) -> tuple[Any, Any]:
-    """Logarithms of odds and probabilities, of the one that is given. Raises ValueError if it is both or none."""
+    """Logarithms of odds and probabilities, from the argument that is not None. Raises ValueError if both or none are None."""
     if (logits is None) == (probs is None):
         raise ValueError("Must pass probs or logits, but not both.")
     if logits is not None:
