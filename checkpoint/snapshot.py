@@ -131,7 +131,9 @@ def _states(nodes: NodeContexts) -> list[SavedTensor]:
     for manager in managers:
         places.update({key: ("left resource", place) for key, place in manager.resuming.items()})
     for manager in managers:
-        places.update({key: ("resource", resource.state()) for key, resource in manager.resumable().items()})
+        places.update(
+            {key: ("resource", resource.state()) for key, resource in manager.resumable(nodes.holder).items()}
+        )
     for (container, what, name), (kind, place) in places.items():
         value = np.empty((), object)
         value[()] = place
@@ -164,4 +166,4 @@ def put_back(
             del context.state[key]
         nodes.resume(name)
     for manager in _managers(nodes):
-        manager.resume(places)
+        manager.resume(places, nodes.holder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgpack
@@ -25,14 +25,42 @@ from .files import roots_of
 _BETWEEN = b"\0"
 
 
-def _opened(ctx: KernelContext, container: str, shared: str, types: Any, shapes: Any) -> IteratorResource:
-    name, sizes = shared or ctx.node.name, tuple(shapes) or (None,) * len(types)
-    iterator = ctx.resources.lookup_or_create(
-        container, name, IteratorResource, lambda: IteratorResource(name, tuple(types), sizes)
-    )
+def _opened(
+    ctx: KernelContext,
+    container: str,
+    shared: str,
+    types: Any,
+    shapes: Any,
+    dataset: Callable[[], Node] | None = None,
+) -> IteratorResource:
+    """The iterator of a node. Without a shared name the session has it for itself, as in TensorFlow. It takes over that of a
+    session which is gone; but if it begins by itself with a `dataset`, only where that is the other's too."""
+    if ctx.place.resource is not None:
+        iterator: IteratorResource = ctx.place.resource
+        return iterator
+    key, sizes = shared or ctx.node.name, tuple(shapes) or (None,) * len(types)
+
+    def make() -> IteratorResource:
+        return IteratorResource(key, tuple(types), sizes)
+
+    def fits(other: IteratorResource) -> bool:
+        return (other.types, other.shapes) == (tuple(types), sizes) and (dataset is None or other.reads(dataset()))
+
+    if shared:
+        iterator = ctx.resources.lookup_or_create(container, key, IteratorResource, make)
+    else:
+        key, iterator = ctx.resources.lookup_or_create_alone(
+            ctx.nodes.holder, container, key, IteratorResource, make, fits
+        )
     if iterator.types != tuple(types):
-        raise InvalidArgumentError(f"There is an iterator {name!r} already, with elements of types {iterator.types}.")
-    iterator.address = container, name
+        raise InvalidArgumentError(
+            f"There is an iterator {key!r} already, with elements of types {', '.join(map(str, iterator.types))}, not "
+            f"{', '.join(map(str, types))}.",
+            hint="Give each dataset a shared_name of its own.",
+        )
+    iterator.address = container, key
+    if not container:
+        ctx.place = ctx.resources.place(IteratorResource, key)
     return iterator
 
 
@@ -75,8 +103,11 @@ def one_shot_iterator(
     shared_name: str,
     ctx: KernelContext,
 ) -> IteratorResource:
-    iterator = _opened(ctx, container, shared_name, output_types, output_shapes)
-    iterator.initialize_once(lambda: _dataset(description, components), roots_of(ctx))
+    def dataset() -> Node:
+        return _dataset(description, components)
+
+    iterator = _opened(ctx, container, shared_name, output_types, output_shapes, dataset)
+    iterator.initialize_once(dataset, roots_of(ctx))
     return iterator
 
 

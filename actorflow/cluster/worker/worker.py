@@ -308,8 +308,11 @@ class Worker:
 
     def release(self, session: int, owner: object) -> None:
         """Forgets the parts of a session, and the states of its nodes. Variables stay."""
-        session_parts = self._sessions.pop((id(owner), session), None)
-        for number in session_parts.parts if session_parts is not None else ():
+        ended = self._sessions.pop((id(owner), session), None)
+        if ended is None:
+            return
+        ended.builder.contexts.holder.gone = True
+        for number in ended.parts:
             self._remove((id(owner), number))
 
     def forget(self, owner: Owner) -> None:
@@ -321,7 +324,7 @@ class Worker:
         for place in [place for place in self._parts if place[0] == id(owner)]:
             self._remove(place)
         for key in [key for key in self._sessions if key[0] == id(owner)]:
-            del self._sessions[key]
+            self._sessions.pop(key).builder.contexts.holder.gone = True
 
     def _remove(self, place: tuple[int, int]) -> None:
         """Forgets a part, and what its edges have carried, which no one asks for any more."""

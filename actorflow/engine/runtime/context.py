@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from actorflow.engine.device.base import Device
 from actorflow.engine.runtime.diagnostics.waits import Reason
-from actorflow.engine.runtime.state.resources import NOWHERE, Place, ResourceManager
+from actorflow.engine.runtime.state.resources import NOWHERE, Holder, Place, ResourceManager
 from actorflow.engine.transport.rendezvous import Rendezvous
 from actorflow.graph.node import Node
 
@@ -51,6 +51,8 @@ class NodeContexts(dict[str, "KernelContext"]):
         """The `state` that a checkpoint has for nodes without a context yet."""
         self.after_snapshot: list[Callable[[], None]] = []
         """Called when the values for a checkpoint have been taken, and only the writing is left."""
+        self.holder = Holder()
+        """The session, as the holder of resources that it does not share."""
 
     def resume(self, name: str) -> None:
         """Gives the node its restored state, if the node and such a state exist."""

@@ -184,6 +184,7 @@ class LocalEngine:
                 await self._root.close()
         finally:
             if self.steps.closed:
+                self.builder.contexts.holder.gone = True
                 for resources in self.resources.values():
                     resources.reset()
                 for device in self._devices:

@@ -171,6 +171,10 @@ class IteratorResource:
         if self._pulling is None:
             self.initialize(make(), roots)
 
+    def reads(self, node: Node) -> bool:
+        """Whether its dataset is the one of a description. An iterator that has not begun may read any."""
+        return self._pulling is None or self._input() == identity(node)
+
     def _check(self, spec: Spec) -> None:
         types = [leaf.dtype for leaf in spec.leaves]
         if types != list(self.types):
