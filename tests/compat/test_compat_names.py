@@ -237,7 +237,7 @@ def test_flags_have_bounds_and_validators(flags: Any, capsys: pytest.CaptureFixt
         with pytest.raises(SystemExit):
             flags.FLAGS(["prog", argument])
     said = capsys.readouterr().err
-    assert "0 is not between 1" in said and "flag --name=b: is not b" in said
+    assert "steps=0: 0 is not an integer >= 1" in said and "flag --name=b: is not b" in said
     flags.FLAGS.unparse_flags()
     with pytest.raises(flags.IllegalFlagValueError, match="is not b"):
         flags.FLAGS.name = "b"

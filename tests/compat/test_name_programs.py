@@ -7,12 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from compat import flag_programs, name_programs
 from compat.answers_tf115 import differs
-from compat.name_programs import PROGRAMS
 
 import actorflow.compat.v1 as tf
 
-ANSWERS: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "name_programs_tf115.json").read_text())
+MODULES = (name_programs, flag_programs)
+PROGRAMS = {name: program for module in MODULES for name, program in module.PROGRAMS.items()}
+ANSWERS: dict[str, dict[str, Any]] = {
+    name: answer
+    for module in MODULES
+    for name, answer in json.loads(
+        Path(str(module.__file__)).with_name(f"{module.__name__.rpartition('.')[2]}_tf115.json").read_text()
+    ).items()
+}
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))

@@ -11,7 +11,7 @@ behavior.py     the version, and the switches of TensorFlow's behaviour: there i
 compat.py       `tf.compat`: text as bytes and back, and `tf.compat.v1`
 dimensions.py   `Dimension`: a size of a `TensorShape` as TensorFlow 1 gives it, with `.value`
 error_codes.py  the numbers of errors, such as `tf.errors.NOT_FOUND`
-flags.py        `tf.flags` (`tf.app.flags`): command line flags, over `argparse`
+flags.py        `tf.flags` (`tf.app.flags`): command line flags
 index.py        where TensorFlow's names are that actorflow does not have so: `make names` writes this file from the marks in
                 the sources
 logs.py         `tf.logging`: messages of a script, over Python's logger `actorflow.compat.v1`

@@ -19,6 +19,10 @@ def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | No
 
     `main` is that of the script by default. Raises SystemExit in any case.
     """
-    rest = flags.FLAGS(sys.argv if argv is None else argv)
+    words = sys.argv if argv is None else argv
+    libraries = sys.modules.get("absl.flags")  # a program may declare flags there too
+    rest = flags.FLAGS(words, known_only=libraries is not None)
+    if libraries is not None:
+        rest = libraries.FLAGS(rest)
     entry: Any = sys.modules["__main__"].main if main is None else main
     sys.exit(entry(rest))

@@ -1,4 +1,4 @@
-"""`tf.flags` (`tf.app.flags`): command line flags, over `argparse`.
+"""`tf.flags` (`tf.app.flags`): command line flags.
 
 A flag is declared by `DEFINE_string(name, default, help)` and read as `FLAGS.name`. The command line is read at the first
 use of a flag, or by `tf.app.run`.
@@ -6,223 +6,96 @@ use of a flag, or by `tf.app.run`.
 
 from __future__ import annotations
 
-import argparse
+import enum
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
+from actorflow.compat.flags.errors import (
+    CantOpenFlagFileError,
+    DuplicateFlagError,
+    Error,
+    FlagNameConflictsWithMethodError,
+    IllegalFlagValueError,
+    UnparsedFlagAccessError,
+    UnrecognizedFlagError,
+    ValidationError,
+)
+from actorflow.compat.flags.flag import (
+    BooleanFlag,
+    EnumClassFlag,
+    EnumFlag,
+    Flag,
+    FlagHolder,
+    MultiEnumClassFlag,
+    MultiFlag,
+)
+from actorflow.compat.flags.parsers import (
+    ArgumentParser,
+    ArgumentSerializer,
+    BaseListParser,
+    BooleanParser,
+    CsvListSerializer,
+    EnumClassListSerializer,
+    EnumClassParser,
+    EnumClassSerializer,
+    EnumParser,
+    FloatParser,
+    IntegerParser,
+    ListParser,
+    ListSerializer,
+    WhitespaceSeparatedListParser,
+)
+from actorflow.compat.flags.texts import doc_to_help, flag_dict_to_args, get_help_width, text_wrap
+from actorflow.compat.flags.values import FlagValues
 from actorflow.public import public
 
 public("tf:flags")
 
-
-class Error(Exception):
-    """The root of the errors of flags."""
-
-
-class UnrecognizedFlagError(Error, AttributeError):
-    """There is no flag of that name."""
-
-
-class DuplicateFlagError(Error, ValueError):
-    """Two modules declare a flag of one name."""
-
-
-class IllegalFlagValueError(Error, ValueError):
-    """A flag can't have that value."""
-
-
-ValidationError = IllegalFlagValueError
-
-
-@dataclass(slots=True)
-class Flag:
-    """One flag: how it is declared, and the value that it has now.
-
-    `value` is what `FLAGS.name` gives; `present` says whether the command line had it.
-    """
-
-    name: str
-    default: Any
-    help: str
-    parsing: Mapping[str, Any] = field(repr=False)
-    module: str = field(repr=False)
-    short_name: str | None = None
-    required: bool = False
-    value: Any = None
-    present: bool = False
-    checks: list[tuple[Callable[[Any], Any], str]] = field(default_factory=list, repr=False)
-
-    def check(self) -> None:
-        """Raises IllegalFlagValueError where a validator refuses the value."""
-        for checker, message in self.checks:
-            if not checker(self.value):
-                raise IllegalFlagValueError(f"flag --{self.name}={self.value}: {message}")
-
-
-class FlagValues:
-    """The declared flags as attributes; calling it with an argument list reads that, and gives what is no flag.
-
-    It is also a mapping from the names to the `Flag`s.
-    """
-
-    def __init__(self) -> None:
-        self.__dict__["__flags"] = {}
-        self.__dict__["_read"] = False
-
-    def __call__(self, argv: Sequence[str], known_only: bool = False) -> list[str]:
-        """Reads `argv`, whose first entry is the program; gives that and what is no flag.
-
-        Raises SystemExit for a value that doesn't fit and, without `known_only`, for a flag that there is not.
-        """
-        parser = self._parser()
-        values, rest = parser.parse_known_args(list(argv)[1:])
-        unknown = [text for text in rest if text.startswith("-") and text != "--"]
-        if unknown and not known_only:
-            parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-        for name, value in vars(values).items():
-            flag = self[name]
-            flag.value, flag.present = value, True
-        try:
-            for flag in self._flags().values():
-                flag.check()
-        except IllegalFlagValueError as error:
-            parser.error(str(error))
-        self.__dict__["_read"] = True
-        return [*list(argv)[:1], *rest]
-
-    def _parser(self) -> argparse.ArgumentParser:
-        parser = argparse.ArgumentParser(allow_abbrev=False, argument_default=argparse.SUPPRESS)
-        for flag in self._flags().values():
-            text = flag.help.replace("%", "%%")
-            names = [f"--{flag.name}", f"-{flag.name}", *([f"-{flag.short_name}"] if flag.short_name else [])]
-            required = flag.required and flag.value is None
-            parser.add_argument(*names, dest=flag.name, help=text, required=required, **flag.parsing)
-            if flag.parsing.get("type") is _boolean:
-                parser.add_argument(f"--no{flag.name}", dest=flag.name, action="store_false")
-        return parser
-
-    def _flags(self) -> dict[str, Flag]:
-        flags: dict[str, Flag] = self.__dict__["__flags"]
-        return flags
-
-    def is_parsed(self) -> bool:
-        """Whether a command line was read."""
-        parsed: bool = self._read
-        return parsed
-
-    def mark_as_parsed(self) -> None:
-        """From now on flags have their defaults, as if an empty command line had been read."""
-        self.__dict__["_read"] = True
-
-    def unparse_flags(self) -> None:
-        """Forgets the command line: flags have their defaults until a command line is read."""
-        self.__dict__["_read"] = False
-        for flag in self._flags().values():
-            flag.value, flag.present = flag.default, False
-
-    def flag_values_dict(self) -> dict[str, Any]:
-        """All flags with their values."""
-        return {name: getattr(self, name) for name in self}
-
-    def get_flag_value(self, name: str, default: Any) -> Any:
-        """The value of a flag; `default` if the value is None."""
-        value = getattr(self, name)
-        return default if value is None else value
-
-    def set_default(self, name: str, value: Any) -> None:
-        """Gives a flag another default. Raises UnrecognizedFlagError for an unknown flag."""
-        flag = self[name]
-        if not flag.present and flag.value is flag.default:
-            flag.value = value
-        flag.default = value
-
-    def remove_flag_values(self, flag_values: Iterable[str]) -> None:
-        """Takes flags away."""
-        for name in list(flag_values):
-            delattr(self, name)
-
-    def flags_into_string(self) -> str:
-        """The flags that have a value as lines of a command line."""
-        return "".join(f"--{name}={flag.value}\n" for name, flag in self._flags().items() if flag.value is not None)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name != "__flags":
-            raise AttributeError(name)
-        flag = self[name]
-        if not self._read:
-            self(sys.argv, known_only=True)
-        return flag.value
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        flag = self[name]
-        flag.value = value
-        flag.check()
-
-    def __delattr__(self, name: str) -> None:
-        del self._flags()[self[name].name]
-
-    def __getitem__(self, name: str) -> Flag:
-        flag = self._flags().get(name)
-        if flag is None:
-            raise UnrecognizedFlagError(
-                f"There is no flag --{name}; declare it by tf.flags.DEFINE_string and the like."
-            )
-        return flag
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._flags()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(list(self._flags()))
-
-    def __len__(self) -> int:
-        return len(self._flags())
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._flags()]
-
+__all__ = [
+    "ArgumentParser",
+    "ArgumentSerializer",
+    "BaseListParser",
+    "BooleanFlag",
+    "BooleanParser",
+    "CantOpenFlagFileError",
+    "CsvListSerializer",
+    "DuplicateFlagError",
+    "EnumClassFlag",
+    "EnumClassListSerializer",
+    "EnumClassParser",
+    "EnumClassSerializer",
+    "EnumFlag",
+    "EnumParser",
+    "Error",
+    "Flag",
+    "FlagHolder",
+    "FlagNameConflictsWithMethodError",
+    "FlagValues",
+    "FloatParser",
+    "IllegalFlagValueError",
+    "IntegerParser",
+    "ListParser",
+    "ListSerializer",
+    "MultiEnumClassFlag",
+    "MultiFlag",
+    "UnparsedFlagAccessError",
+    "UnrecognizedFlagError",
+    "ValidationError",
+    "WhitespaceSeparatedListParser",
+    "doc_to_help",
+    "flag_dict_to_args",
+    "get_help_width",
+    "text_wrap",
+]
 
 FLAGS = FlagValues()
-
-
-def _boolean(text: str) -> bool:
-    words = {"true": True, "t": True, "1": True, "yes": True, "false": False, "f": False, "0": False, "no": False}
-    if text.lower() not in words:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
-    return words[text.lower()]
-
 
 _OLDER = {"flag_name": "name", "default_value": "default", "docstring": "help"}
 """Names of parameters of TensorFlow before 1.5, which 1.15 takes as well."""
 
-
-def _define(parsing: Mapping[str, Any], convert: Callable[[Any], Any], *arguments: Any, **named: Any) -> None:
-    """Declares a flag: `name`, `default` and `help`, by place or by name."""
-    facts = {"help": "", **dict(zip(("name", "default", "help"), arguments))}
-    facts |= {_OLDER.get(name, name): value for name, value in named.items()}
-    flags: FlagValues = facts.get("flag_values", FLAGS)
-    name, module = facts["name"], facts.get("module_name") or _caller()
-    if name in flags and flags[name].module != module:
-        raise DuplicateFlagError(f"The flag --{name} is declared already, in {flags[name].module}.")
-    default = None if facts["default"] is None else convert(facts["default"])
-    if (lower := facts.get("lower_bound")) is not None or facts.get("upper_bound") is not None:
-        parsing = {**parsing, "type": _bounded(parsing["type"], lower, facts.get("upper_bound"))}
-    flag = Flag(name, default, facts["help"] or "", parsing, module, facts.get("short_name"), value=default)
-    flag.required = bool(facts.get("required"))
-    flags._flags()[name] = flag
-    flags.__dict__["_read"] = False  # read again, with this flag
-
-
-def _bounded(kind: Callable[[str], Any], lower: float | None, upper: float | None) -> Callable[[str], Any]:
-    def read(text: str) -> Any:
-        value = kind(text)
-        if lower is not None and value < lower or upper is not None and value > upper:
-            raise argparse.ArgumentTypeError(f"{text} is not between {lower} and {upper}")
-        return value
-
-    return read
+_Build = Callable[..., Flag]
 
 
 def _caller() -> str:
@@ -233,31 +106,73 @@ def _caller() -> str:
     return str(frame.f_globals.get("__name__"))
 
 
-def _same(value: Any) -> Any:
-    return value
+def _define(build: _Build, arguments: Sequence[Any], named: Mapping[str, Any]) -> FlagHolder[Any]:
+    """Declares the flag that `build` makes of `name`, `default` and `help`, by place or by name, and what is left."""
+    facts: dict[str, Any] = {"default": None, "help": "", **dict(zip(("name", "default", "help"), arguments))}
+    facts |= {_OLDER.get(name, name): value for name, value in named.items()}
+    declared = {name: facts.pop(name, None) for name in ("flag_values", "module_name", "required")}
+    return DEFINE_flag(build(**facts), **declared)
 
 
-def DEFINE_string(*arguments: Any, **named: Any) -> None:
-    """Declares a flag that takes text: `DEFINE_string(name, default, help)`.
+def _flag(parser: ArgumentParser, serializer: ArgumentSerializer, kind: type[Flag] = Flag) -> _Build:
+    return lambda help, **facts: kind(parser, serializer, help_string=help, **facts)
+
+
+def _bounded(kind: type[FloatParser] | type[IntegerParser], form: type[Flag] = Flag) -> _Build:
+    def build(lower_bound: float | None = None, upper_bound: float | None = None, **facts: Any) -> Flag:
+        return _flag(kind(lower_bound, upper_bound), ArgumentSerializer(), form)(**facts)
+
+    return build
+
+
+def DEFINE_flag(
+    flag: Flag, flag_values: FlagValues | None = None, module_name: str | None = None, required: bool | None = False
+) -> FlagHolder[Any]:
+    """Declares a `Flag`, and gives its holder.
 
     Raises DuplicateFlagError if another module has a flag of that name, as all these functions do."""
-    _define({}, _same, *arguments, **named)
+    flags = FLAGS if flag_values is None else flag_values
+    if required and flag.default is not None:
+        raise ValueError(f"Required flag --{flag.name} cannot have a non-None default")
+    flag.module = module_name or _caller()
+    flag.required = bool(required)
+    flags[flag.name] = flag
+    return FlagHolder(flags, flag, ensure_non_none_value=flag.required or flag.default is not None)
 
 
-def DEFINE_integer(*arguments: Any, **named: Any) -> None:
+def DEFINE(
+    parser: ArgumentParser,
+    name: str,
+    default: Any,
+    help: str | None,
+    flag_values: FlagValues | None = None,
+    serializer: ArgumentSerializer | None = None,
+    module_name: str | None = None,
+    required: bool = False,
+    **args: Any,
+) -> FlagHolder[Any]:
+    """Declares a flag with a parser of your own."""
+    return DEFINE_flag(Flag(parser, serializer, name, default, help, **args), flag_values, module_name, required)
+
+
+def DEFINE_string(*arguments: Any, **named: Any) -> FlagHolder[Any]:
+    """Declares a flag that takes text: `DEFINE_string(name, default, help)`."""
+    return _define(_flag(ArgumentParser(), ArgumentSerializer()), arguments, named)
+
+
+def DEFINE_integer(*arguments: Any, **named: Any) -> FlagHolder[Any]:
     """Declares a flag that takes an integer; `lower_bound` and `upper_bound` are its bounds."""
-    _define({"type": int}, int, *arguments, **named)
+    return _define(_bounded(IntegerParser), arguments, named)
 
 
-def DEFINE_float(*arguments: Any, **named: Any) -> None:
+def DEFINE_float(*arguments: Any, **named: Any) -> FlagHolder[Any]:
     """Declares a flag that takes a number; `lower_bound` and `upper_bound` are its bounds."""
-    _define({"type": float}, float, *arguments, **named)
+    return _define(_bounded(FloatParser), arguments, named)
 
 
-def DEFINE_boolean(*arguments: Any, **named: Any) -> None:
+def DEFINE_boolean(*arguments: Any, **named: Any) -> FlagHolder[Any]:
     """Declares a flag that is true as `--name` or `--name=true`, and false as `--noname` or `--name=false`."""
-    parsing = {"type": _boolean, "nargs": "?", "const": True}
-    _define(parsing, lambda value: _boolean(value) if isinstance(value, str) else bool(value), *arguments, **named)
+    return _define(BooleanFlag, arguments, named)
 
 
 DEFINE_bool = DEFINE_boolean
@@ -265,37 +180,104 @@ DEFINE_bool = DEFINE_boolean
 
 def DEFINE_enum(
     name: str, default: str | None, enum_values: Sequence[str], help: str | None = None, **named: Any
-) -> None:
+) -> FlagHolder[Any]:
     """Declares a flag that takes a text from a list."""
-    _define({"choices": list(enum_values)}, _same, name, default, help, **named)
+    return _define(EnumFlag, (name, default, help), {**named, "enum_values": enum_values})
 
 
-def DEFINE_list(*arguments: Any, **named: Any) -> None:
+def DEFINE_enum_class(
+    name: str, default: Any, enum_class: type[enum.Enum], help: str | None, **named: Any
+) -> FlagHolder[Any]:
+    """Declares a flag that takes the name of an enum's member."""
+    return _define(EnumClassFlag, (name, default, help), {**named, "enum_class": enum_class})
+
+
+def DEFINE_list(*arguments: Any, **named: Any) -> FlagHolder[Any]:
     """Declares a flag that takes texts between commas."""
-    _define(
-        {"type": _texts}, lambda value: _texts(value) if isinstance(value, str) else list(value), *arguments, **named
-    )
+    return _define(_flag(ListParser(), CsvListSerializer(",")), arguments, named)
 
 
-def _define_multi(kind: Callable[[Any], Any], *arguments: Any, **named: Any) -> None:
-    several = (list, tuple)
-    parsing = {"type": kind, "action": "append"}
-    _define(parsing, lambda value: list(value) if isinstance(value, several) else [value], *arguments, **named)
+def DEFINE_spaceseplist(
+    name: str, default: Any, help: str | None, comma_compat: bool = False, **named: Any
+) -> FlagHolder[Any]:
+    """Declares a flag that takes texts between spaces; with `comma_compat` between commas too."""
+    build = _flag(WhitespaceSeparatedListParser(comma_compat), ListSerializer(" "))
+    return _define(build, (name, default, help), named)
 
 
-def DEFINE_multi_string(*arguments: Any, **named: Any) -> None:
+def DEFINE_multi(
+    parser: ArgumentParser,
+    serializer: ArgumentSerializer,
+    name: str,
+    default: Any,
+    help: str | None,
+    flag_values: FlagValues | None = None,
+    module_name: str | None = None,
+    required: bool = False,
+    **args: Any,
+) -> FlagHolder[Any]:
+    """Declares a flag with a parser of your own that may be given several times, and is a list."""
+    return DEFINE_flag(MultiFlag(parser, serializer, name, default, help, **args), flag_values, module_name, required)
+
+
+def DEFINE_multi_string(*arguments: Any, **named: Any) -> FlagHolder[Any]:
     """Declares a flag that takes text, may be given several times, and is a list."""
-    _define_multi(str, *arguments, **named)
+    return _define(_flag(ArgumentParser(), ArgumentSerializer(), MultiFlag), arguments, named)
 
 
-def DEFINE_multi_integer(*arguments: Any, **named: Any) -> None:
+def DEFINE_multi_integer(*arguments: Any, **named: Any) -> FlagHolder[Any]:
     """Declares a flag that takes an integer, may be given several times, and is a list."""
-    _define_multi(int, *arguments, **named)
+    return _define(_bounded(IntegerParser, MultiFlag), arguments, named)
 
 
-def DEFINE_multi_float(*arguments: Any, **named: Any) -> None:
+def DEFINE_multi_float(*arguments: Any, **named: Any) -> FlagHolder[Any]:
     """Declares a flag that takes a number, may be given several times, and is a list."""
-    _define_multi(float, *arguments, **named)
+    return _define(_bounded(FloatParser, MultiFlag), arguments, named)
+
+
+def DEFINE_multi_enum(
+    name: str, default: Any, enum_values: Sequence[str], help: str | None, case_sensitive: bool = True, **named: Any
+) -> FlagHolder[Any]:
+    """Declares a flag that takes a text from a list, may be given several times, and is a list."""
+    parser = EnumParser(enum_values, case_sensitive)
+    text = f"<{'|'.join(enum_values)}>: {help}"
+    return _define(_flag(parser, ArgumentSerializer(), MultiFlag), (name, default, text), named)
+
+
+def DEFINE_multi_enum_class(
+    name: str, default: Any, enum_class: type[enum.Enum], help: str | None, **named: Any
+) -> FlagHolder[Any]:
+    """Declares a flag that takes the name of an enum's member, may be given several times, and is a list."""
+    build: _Build = lambda help, **facts: MultiEnumClassFlag(help_string=help, **facts)  # noqa: E731
+    return _define(build, (name, default, help), {**named, "enum_class": enum_class})
+
+
+def DEFINE_alias(
+    name: str, original_name: str, flag_values: FlagValues | None = None, module_name: str | None = None
+) -> FlagHolder[Any]:
+    """Declares a second name of a flag. Raises UnrecognizedFlagError for an unknown flag."""
+    flags = FLAGS if flag_values is None else flag_values
+    original = flags[original_name]
+
+    class Alias(Flag):
+        """A flag whose value is that of another flag."""
+
+        @property
+        def value(self) -> Any:
+            return original.value
+
+        @value.setter
+        def value(self, value: Any) -> None:
+            original.value = value
+
+        def parse(self, argument: Any) -> None:
+            original.parse(argument)
+            self.present += 1
+
+    text = f"Alias for --{original_name}."
+    alias = Alias(original.parser, original.serializer, name, None, text, boolean=original.boolean)
+    original.value = original.value if original.present else original.default
+    return DEFINE_flag(alias, flags, module_name)
 
 
 def mark_flag_as_required(flag_name: str, flag_values: FlagValues | None = None) -> None:
@@ -309,6 +291,35 @@ def mark_flags_as_required(flag_names: Iterable[str], flag_values: FlagValues | 
     """`mark_flag_as_required` for each of several."""
     for name in flag_names:
         mark_flag_as_required(name, flag_values)
+
+
+def mark_flags_as_mutual_exclusive(
+    flag_names: Iterable[str], required: bool = False, flag_values: FlagValues | None = None
+) -> None:
+    """Lets at most a single flag of these have a value other than None; with `required` it is to be there."""
+    _exclude(list(flag_names), required, flag_values, lambda value: value is not None)
+
+
+def mark_bool_flags_as_mutual_exclusive(
+    flag_names: Iterable[str], required: bool = False, flag_values: FlagValues | None = None
+) -> None:
+    """Lets at most a single flag of these be true; with `required` it is to be there. Raises ValidationError for others."""
+    names = list(flag_names)
+    for name in names:
+        if not (FLAGS if flag_values is None else flag_values)[name].boolean:
+            raise ValidationError(f"Flag --{name} is not Boolean, which is required for flags used here.")
+    _exclude(names, required, flag_values, bool)
+
+
+def _exclude(names: list[str], required: bool, flag_values: FlagValues | None, counts: Callable[[Any], bool]) -> None:
+    def check(values: Mapping[str, Any]) -> bool:
+        number = sum(map(counts, values.values()))
+        return number == 1 or (number == 0 and not required)
+
+    least = "Exactly" if required else "At most"
+    register_multi_flags_validator(
+        names, check, f"{least} a single flag of ({', '.join(names)}) is to be set", flag_values
+    )
 
 
 def register_validator(
@@ -333,5 +344,53 @@ def validator(
     return register
 
 
-def _texts(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",")] if text else []
+def register_multi_flags_validator(
+    flag_names: Iterable[str],
+    multi_flags_checker: Callable[[Mapping[str, Any]], Any],
+    message: str = "Flags validation failed",
+    flag_values: FlagValues | None = None,
+) -> None:
+    """`multi_flags_checker` gets the values of several flags by name, and says whether these are allowed together."""
+    (FLAGS if flag_values is None else flag_values).register_check(list(flag_names), multi_flags_checker, message)
+
+
+def multi_flags_validator(
+    flag_names: Iterable[str], message: str = "Flag validation failed", flag_values: FlagValues | None = None
+) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    """`register_multi_flags_validator` as a decorator."""
+
+    def register(checker: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        register_multi_flags_validator(flag_names, checker, message, flag_values)
+        return checker
+
+    return register
+
+
+def declare_key_flag(flag_name: str, flag_values: FlagValues | None = None) -> None:
+    """Makes a flag of another module a key flag of the calling module: `--helpshort` shows it."""
+    flags = FLAGS if flag_values is None else flag_values
+    flags.register_key_flag_for_module(_caller(), flags[flag_name])
+
+
+def adopt_module_key_flags(module: Any, flag_values: FlagValues | None = None) -> None:
+    """`declare_key_flag` for all key flags of a module. Raises Error for what is no module."""
+    if not isinstance(module, ModuleType):
+        raise Error(f"Expected a module object, not {module!r}.")
+    flags = FLAGS if flag_values is None else flag_values
+    for flag in flags.get_key_flags_for_module(module):
+        flags.register_key_flag_for_module(_caller(), flag)
+
+
+def disclaim_key_flags() -> None:
+    """Does nothing: a flag belongs to the module that calls `DEFINE_...`."""
+
+
+def set_default(flag_holder: FlagHolder[Any], value: Any) -> None:
+    """Gives a flag another default."""
+    flag_holder._flagvalues.set_default(flag_holder.name, value)
+
+
+def override_value(flag_holder: FlagHolder[Any], value: Any) -> None:
+    """Gives a flag another value. Raises IllegalFlagValueError for a value that does not fit."""
+    flags = flag_holder._flagvalues
+    setattr(flags, flag_holder.name, flags[flag_holder.name]._parse(value))
