@@ -3,7 +3,7 @@
 door/    `import tensorflow` over actorflow: its modules, and the command `actorflow tf`
 contrib/  `tf.contrib`: the parts that programs use
 estimator/  `tf.estimator`: Estimators with TensorFlow's arguments
-flags/   what the flags of `tf.flags` are made of
+flags/   the parts of the flags of `tf.flags`
 files/   `tf.gfile` and `tf.io.gfile`
 names/   names of TensorFlow 1.15 that actorflow has no own counterpart of
 training/  training's classes with TensorFlow's arguments

@@ -381,3 +381,14 @@ def rounded_numbers(tf: Any) -> dict[str, Any]:
 def files_of_images(tf: Any) -> dict[str, Any]:
     image = tf.image.encode_jpeg(tf.zeros([4, 6, 3], tf.uint8))
     return run(tf, {"shape": tf.image.extract_jpeg_shape(image), "long": tf.io.extract_jpeg_shape(image, tf.int64)})
+
+
+@program
+def labels_with_other_outer_dimensions(tf: Any) -> dict[str, Any]:
+    logits, labels = tf.constant(numbers(4, 3)), np.abs(numbers(4, 3, seed=1))
+    answers = {}
+    for shape in ([4, 3], [1, 4, 3], [2, 2, 3], [4, 1, 3]):
+        loss = tf.nn.softmax_cross_entropy_with_logits_v2(logits=logits, labels=labels.reshape(shape))
+        answers[str(shape)] = loss
+        answers[f"{shape} slope"] = tf.gradients(loss, logits)[0]
+    return run(tf, answers)

@@ -2,6 +2,7 @@
 
 aliases.py      parts that are public names alone
 crf.py          conditional random fields over sequences of tags
+differentiating.py  gradients of Python functions
 framework/      scopes of arguments, and variables of models
 layers/         layers as functions that make their variables
 learn/          modes, data sets, vocabularies

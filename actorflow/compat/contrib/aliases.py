@@ -29,7 +29,8 @@ ALIASES: dict[str, dict[str, str]] = {
         "tf.train": "Checkpoint Saver",
         "actorflow.compat.door.standins": "num_gpus list_devices=list_local_devices "
         "run_test_in_graph_and_eager_modes=as_it_is run_all_tests_in_graph_and_eager_modes=as_it_is",
-        "tf.data": "Iterator",
+        ".differentiating": "Iterator=iterator gradients_function implicit_gradients implicit_value_and_gradients "
+        "value_and_gradients_function",
     },
     "estimator": {
         "tf.estimator": "add_metrics binary_classification_head=BinaryClassHead multi_class_head=MultiClassHead "

@@ -1,4 +1,4 @@
-"""What the flags of `tf.flags` are made of; the functions that declare them are in `actorflow.compat.v1.flags`.
+"""The parts of the flags of `tf.flags`; `actorflow.compat.v1.flags` has the functions that declare flags.
 
 errors.py   the errors of flags
 flag.py     `Flag` and its kinds: a flag with its parser, its default, and its value

@@ -1,4 +1,4 @@
-"""What reads a flag's text into a value (a parser), and what writes a value as text (a serializer)."""
+"""Parsers, which read a flag's text into a value, and serializers, which write a value as text."""
 
 from __future__ import annotations
 

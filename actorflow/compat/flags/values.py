@@ -243,7 +243,7 @@ class FlagValues:
 
     def __delattr__(self, name: str) -> None:
         flag = self[name]
-        for each in (flag.name, flag.short_name):
+        for each in filter(None, (flag.name, flag.short_name)):
             self._flags().pop(each, None)
 
     def __getitem__(self, name: str) -> Flag:

@@ -73,3 +73,45 @@ def test_a_program_of_eager_mode_runs_f119(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines() == ["2.00 -1.00 0.50", "8.0"]
+
+
+GRADIENTS = """
+import actorflow.compat.v1 as tf
+
+tf.enable_eager_execution()
+eager = tf.contrib.eager
+v = tf.Variable(3.0)
+value, [(slope, variable)] = eager.implicit_value_and_gradients(lambda x: v * v * x)(tf.constant(2.0))
+print(float(value), float(slope), variable is v, float(eager.implicit_gradients(lambda: v * v)()[0][0]))
+try:
+    eager.implicit_gradients(lambda x: x)(tf.constant(2.0))
+except ValueError as error:
+    print(error)
+
+
+def product(x, y):
+    return x * x * y
+
+
+print([float(each) for each in eager.gradients_function(product)(3.0, 2.0)])
+for params in ([1], ["y"]):
+    value, [slope] = eager.value_and_gradients_function(product, params)(3.0, 2.0)
+    print(float(value), float(slope))
+iterator = eager.Iterator(tf.data.Dataset.range(3))
+print(int(iterator.next()), [int(each) for each in iterator])
+"""
+
+
+def test_contrib_has_gradients_of_functions_and_iterators(tmp_path: Path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(GRADIENTS, encoding="utf-8")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines() == [
+        "18.0 12.0 True 6.0",
+        "No trainable variables were accessed while the function was being computed.",
+        "[12.0, 9.0]",
+        "18.0 9.0",
+        "18.0 9.0",
+        "0 [1, 2]",
+    ]

@@ -172,10 +172,12 @@ def softmax_cross_entropy_with_logits_v2(
             along = normalize_axis(along or 0, len(static_shape), "dim") if static_shape else 0
             if not static_shape:
                 raise ValueError("Logits cannot be scalars: each row has a number for each class.")
+            if along == len(static_shape) - 1:
+                along = -1  # the labels' last dimension too, whose outer dimensions may be split in another way
         if (
             static_shape is not None
             and t.static_shape is not None
-            and along == 1
+            and along == -1
             and len(static_shape) == 2 == len(t.static_shape)
         ):
             return cast(outputs_of(softmax_cross_entropy_op(x, t, name=scope))[0], kind)
@@ -184,7 +186,8 @@ def softmax_cross_entropy_with_logits_v2(
         loss = outputs_of(softmax_cross_entropy_op(_matrix(last_x), _matrix(last_t)))[0]
         result = reshape(loss, outer, name=scope)
         if static_shape is not None:
-            result.set_shape(tuple(s for i, s in enumerate(static_shape) if i != along))
+            classes = (along or 0) % len(static_shape)
+            result.set_shape(tuple(s for i, s in enumerate(static_shape) if i != classes))
         return cast(result, kind)
 
 
