@@ -70,7 +70,7 @@ def _tensor(key: str) -> str:
 
 def plan() -> str:
     """The plans of that program: a box for each actor, with its count, and an arrow for each slot."""
-    (compiled,) = program()["session"]._session._engine.planner.plans()
+    (compiled,) = program()["session"]._inner._engine.planner.plans()
     boxes, arrows, ends = [], [], {}
     for number, plan in enumerate(compiled.plans):
         for node in plan.nodes:

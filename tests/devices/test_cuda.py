@@ -687,8 +687,8 @@ def test_f38_strings_and_ops_of_numpy_stay_on_the_cpu(fake: Make) -> None:
         parts = af.unique(af.reshape(af.cast(x, af.int32), [-1]))[0]
     with blocking.Session(graph=graph, devices=devices(fake())) as session:
         session.run([text, parts], {x: values()})
-        assert session._session._engine.placements()[text.op.name].endswith("CPU:0")
-        assert session._session._engine.placements()[parts.op.name].endswith("CPU:0")
+        assert session._inner._engine.placements()[text.op.name].endswith("CPU:0")
+        assert session._inner._engine.placements()[parts.op.name].endswith("CPU:0")
 
 
 def test_the_table_of_the_docs_is_that_of_the_registry() -> None:

@@ -277,7 +277,7 @@ def test_f91_a_snapshot_that_is_held_sends_a_step_the_ordinary_way(gpu: FakeCupy
         for _ in range(4):
             session.run(step, one)
         assert of_gpu(session).replays == 2, reasons(session)
-        variable: Any = session._session._engine.resources[GPU].lookup("", "w", VariableState)
+        variable: Any = session._inner._engine.resources[GPU].lookup("", "w", VariableState)
         held = variable.read()
         session.run(step, one)
         assert of_gpu(session).replays == 2 and (held.host == 4).all(), "the snapshot keeps its value"

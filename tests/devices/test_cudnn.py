@@ -242,7 +242,7 @@ def test_f38_without_cudnn_and_where_it_is_not_wanted_a_gpu_convolves_by_cupy(
     for there in (True, False):
         with blocking.Session(graph=graph, devices=devices(gpu)) as session:
             np.testing.assert_allclose(session.run(y, {x: images(2)}), wanted, rtol=1e-5, atol=1e-5)
-            assert session._session._engine.placements()[y.op.name].endswith("GPU:0")
+            assert session._inner._engine.placements()[y.op.name].endswith("GPU:0")
         if there:
             monkeypatch.delenv("ACTORFLOW_KERNELS")
             monkeypatch.setitem(sys.modules, "cudnn", None)

@@ -616,7 +616,7 @@ def test_the_blocking_session_has_the_option(graph: af.Graph) -> None:
             for _ in range(jit.RUNS):
                 session.run(y, {x: np.ones(N, np.float32)})
             assert background.wait(PATIENCE)
-            assert loops(session._session) == wanted
+            assert loops(session._inner) == wanted
 
 
 async def test_what_can_not_be_compiled_is_reported_and_goes_on(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any
 
 from actorflow.base.unpicklable import unpicklable
@@ -12,6 +11,7 @@ from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.processes import local
 from actorflow.cluster.processes.local_process import LocalProcess
 from actorflow.engine.runtime.event_loops.driver import LoopDriver
+from actorflow.engine.runtime.event_loops.facade import BlockingFacade, blocking, forwarded
 from actorflow.engine.transport import installed
 from actorflow.engine.transport.base import Reach
 from actorflow.errors import InvalidArgumentError
@@ -19,7 +19,7 @@ from actorflow.public import public
 
 
 @public("af.blocking")
-class LocalCluster:
+class LocalCluster(BlockingFacade[local.LocalCluster]):
     """`actorflow.LocalCluster` for code without `await`; the arguments are the same, but it always has processes.
 
     Example:
@@ -46,63 +46,38 @@ class LocalCluster:
                 f'transport="{transport}" needs an event loop that runs all the time, so a blocking program can\'t have it.',
                 hint="Leave it out, or take one that joins processes.",
             )
-        self._cluster = local.LocalCluster(jobs, **options)
+        self._inner = local.LocalCluster(jobs, **options)
         self._driver = LoopDriver()
 
     @property
     def spec(self) -> ClusterSpec:
         """See `actorflow.LocalCluster.spec`."""
-        return self._cluster.spec
+        return self._inner.spec
 
     @property
     def target(self) -> Target:
         """See `actorflow.LocalCluster.target`."""
-        return self._cluster.target
-
-    def target_of(self, task: str) -> Target:
-        """See `actorflow.LocalCluster.target_of`."""
-        return self._cluster.target_of(task)
+        return self._inner.target
 
     @property
     def processes(self) -> Mapping[str, LocalProcess]:
         """See `actorflow.LocalCluster.processes`."""
-        return self._cluster.processes
+        return self._inner.processes
 
-    def start(self) -> None:
-        """See `actorflow.LocalCluster.start`."""
-        self._driver.call(self._cluster.start)
-
-    def kill(self, task: str) -> None:
-        """See `actorflow.LocalCluster.kill`."""
-        self._driver.call(lambda: self._cluster.kill(task))
-
-    def restart(self, task: str, *, epoch: int | None = None) -> None:
-        """See `actorflow.LocalCluster.restart`."""
-        self._driver.call(lambda: self._cluster.restart(task, epoch=epoch))
+    start = blocking(local.LocalCluster.start)
+    kill = blocking(local.LocalCluster.kill)
+    restart = blocking(local.LocalCluster.restart)
+    allow_files = blocking(local.LocalCluster.allow_files)
+    target_of = forwarded(local.LocalCluster.target_of)
+    runs = forwarded(local.LocalCluster.runs)
 
     def close(self) -> None:
         """See `actorflow.LocalCluster.aclose`."""
-        try:
-            self._driver.call(self._cluster.aclose)
-        finally:
-            self._cluster.close()
-            self._driver.close()
+        self._last_call(self._inner.aclose)
 
-    def __enter__(self) -> LocalCluster:
-        try:
-            self.start()
-        except BaseException:
-            self._driver.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"<blocking {self._cluster!r}>"
+    def _close_driver(self) -> None:
+        self._inner.close()
+        super()._close_driver()
 
     def _repr_html_(self) -> str:
-        return self._cluster._repr_html_()
+        return self._inner._repr_html_()

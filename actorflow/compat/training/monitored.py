@@ -91,7 +91,7 @@ class _SharedSession(Session):
     """The `tf.Session` of a monitored session, which closes it."""
 
     def __init__(self, session: Any, driver: LoopDriver) -> None:
-        self._session, self._driver, self._closed = session, driver, False
+        self._inner, self._driver, self._closed = session, driver, False
         self._timeout: float | None = None
         self._entered: list[Any] = []
 

@@ -68,7 +68,7 @@ def freeze(
         FailedPreconditionError: a variable has no value.
     """
     if isinstance(session, blocking.Session):
-        return session._call(lambda: _frozen(session._session, outputs, inputs, given, fold))
+        return session._call(lambda: _frozen(session._inner, outputs, inputs, given, fold))
     return _frozen(session, outputs, inputs, given, fold)
 
 

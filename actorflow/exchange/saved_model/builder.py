@@ -104,7 +104,7 @@ class SavedModelBuilder:
             raise AssertionError(
                 "Graph state including variables and assets has already been saved. Please invoke `add_meta_graph()` instead."
             )
-        inner = sess._session if isinstance(sess, blocking.Session) else sess
+        inner = sess._inner if isinstance(sess, blocking.Session) else sess
         writer = _writer(inner.graph, saver, self._folder.checkpoint_format)
         arguments = (inner.graph, tags, signature_def_map, assets_collection, main_op or legacy_init_op, clear_devices)
 
@@ -226,7 +226,7 @@ def simple_save(
     signature = predict_signature_def(inputs, outputs)
     builder = SavedModelBuilder(export_dir, format=format)
     signatures = {signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY: signature}
-    graph = (session._session if isinstance(session, blocking.Session) else session).graph
+    graph = (session._inner if isinstance(session, blocking.Session) else session).graph
     assets = graph.get_collection(GraphKeys.ASSET_FILEPATHS)
     added = builder.add_meta_graph_and_variables(
         session, [tag_constants.SERVING], signatures, assets, main_op=legacy_init_op, clear_devices=True

@@ -73,7 +73,7 @@ def load(
         ValueError, UnknownNameError: the graph can't be imported; see `import_graph_def`.
     """
     if isinstance(sess, blocking.Session):
-        return sess._call(lambda: _load(sess._session, tags, export_dir, import_scope, saver_kwargs))
+        return sess._call(lambda: _load(sess._inner, tags, export_dir, import_scope, saver_kwargs))
     return _load(sess, tags, export_dir, import_scope, saver_kwargs)
 
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, Self, TypeVar
 
 from actorflow.base.process import machine
 from actorflow.cluster.processes import blocking_local
-from actorflow.engine.runtime.event_loops.driver import LoopDriver
+from actorflow.engine.runtime.event_loops.driver import LoopDriver, Start
+from actorflow.engine.runtime.event_loops.facade import BlockingFacade, blocking
 from actorflow.engine.session.session import Session
 from actorflow.public import public
+from actorflow.training.estimator import estimator as asynchronous
 from actorflow.training.estimator import predictor
 from actorflow.training.estimator.core import Core
-from actorflow.training.estimator.spec import ModeKeys
 from actorflow.training.monitored.commands import Program, SharedSession, iterate_blocking, perform_blocking
+
+T = TypeVar("T")
 
 
 @public("af.blocking")
@@ -50,18 +52,30 @@ class Estimator(Core):
         assert driver is not None
         return lambda session: SharedSession(session, driver)
 
-    def _perform(self, start: Callable[[], Program[Any]]) -> Any:
+    @property
+    def _inner(self) -> Estimator:
+        return self
+
+    def _call(self, start: Start[T]) -> T:
+        """The result of a coroutine that never waits, for its programs are performed in this thread."""
+        try:
+            start().send(None)
+        except StopIteration as stop:
+            return stop.value  # type: ignore[no-any-return]
+        raise RuntimeError("A program of a blocking Estimator waits in its coroutine.")
+
+    async def _perform(self, program: Program[T]) -> T:
         """Runs a program in this thread. A call within a call, by a listener say, takes a loop of its own."""
         outer, was_open = self._driver, self.is_open
         if outer is not None and was_open and not self._busy:
             self._busy = True
             try:
-                return perform_blocking(start(), outer)
+                return perform_blocking(program, outer)
             finally:
                 self._busy = False
         self._driver, self.is_open = self._new_driver(), False
         try:
-            return perform_blocking(start(), self._driver)
+            return perform_blocking(program, self._driver)
         finally:
             if self._driver is not self._cluster_driver:
                 self._driver.close()
@@ -77,39 +91,9 @@ class Estimator(Core):
     def _new_driver(self) -> LoopDriver:
         return self._cluster_driver or LoopDriver()
 
-    def train(
-        self,
-        input_fn: Any,
-        hooks: Sequence[Any] | None = None,
-        steps: int | None = None,
-        max_steps: int | None = None,
-        saving_listeners: Sequence[Any] | None = None,
-        *,
-        epochs: int | None = None,
-    ) -> Estimator:
-        """Trains, and gives the Estimator.
-
-        Args:
-            input_fn, hooks, steps, max_steps, saving_listeners, epochs: see `actorflow.estimator.Estimator.train`.
-        """
-        self._perform(lambda: self._training(input_fn, hooks, steps, max_steps, saving_listeners, epochs))
-        return self
-
-    def evaluate(
-        self,
-        input_fn: Any,
-        steps: int | None = None,
-        hooks: Sequence[Any] | None = None,
-        checkpoint_path: str | None = None,
-        name: str | None = None,
-    ) -> dict[str, Any]:
-        """Evaluates a checkpoint, and gives the metrics.
-
-        Args:
-            input_fn, steps, hooks, checkpoint_path, name: see `actorflow.estimator.Estimator.evaluate`.
-        """
-        metrics: dict[str, Any] = self._perform(lambda: self._evaluation(input_fn, steps, hooks, checkpoint_path, name))
-        return metrics
+    train = blocking(asynchronous.Estimator.train)
+    evaluate = blocking(asynchronous.Estimator.evaluate)
+    export_saved_model = export_savedmodel = blocking(asynchronous.Estimator.export_saved_model)
 
     def predict(
         self,
@@ -176,38 +160,6 @@ class Estimator(Core):
         twin._driver = driver = self._new_driver()
         return twin, driver
 
-    def export_saved_model(
-        self,
-        export_dir_base: str | os.PathLike[str],
-        serving_input_receiver_fn: Callable[[], Any],
-        assets_extra: Mapping[str, str] | None = None,
-        as_text: bool = False,
-        checkpoint_path: str | None = None,
-        experimental_mode: str = ModeKeys.PREDICT,
-        *,
-        format: str = "tensorflow",
-    ) -> str:
-        """Writes the model as a saved model, and gives its folder.
-
-        Args:
-            export_dir_base, serving_input_receiver_fn, assets_extra: see `actorflow.estimator.Estimator.export_saved_model`.
-            as_text, checkpoint_path, experimental_mode, format: see `actorflow.estimator.Estimator.export_saved_model`.
-        """
-        folder: str = self._perform(
-            lambda: self._exporting(
-                export_dir_base,
-                serving_input_receiver_fn,
-                assets_extra,
-                as_text,
-                checkpoint_path,
-                experimental_mode,
-                format,
-            )
-        )
-        return folder
-
-    export_savedmodel = export_saved_model
-
     def __enter__(self) -> Estimator:
         self._driver = self._new_driver()
         self.is_open = True
@@ -229,7 +181,7 @@ class Estimator(Core):
 
 
 @public("af.blocking")
-class Predictor:
+class Predictor(BlockingFacade[predictor.Predictor]):
     """`actorflow.estimator.Predictor` for code without `await`: `predict({"x": image})` gives the predictions for that image.
 
     It is made by `Estimator.predictor`, and open within `with`. Threads may call it at once: examples that wait are answered
@@ -267,7 +219,7 @@ class Predictor:
         return self._inner.steps
 
     def __call__(self, example: Any) -> Any:
-        """The predictions for one example.
+        """See `actorflow.estimator.Predictor`.
 
         Args:
             example: the features of one example, without the size of a batch: an array, or a dict of arrays and numbers.
@@ -276,7 +228,7 @@ class Predictor:
             FailedPreconditionError: the predictor is not open.
             OpError: the step has failed for this example.
         """
-        return self._driver.call(lambda: self._answer(example))
+        return self._call(lambda: self._answer(example))
 
     async def _answer(self, example: Any) -> Any:
         if self._look_seconds is not None and machine.wall_time() - self._looked >= self._look_seconds:
@@ -284,16 +236,7 @@ class Predictor:
             await self._inner.look()
         return await self._inner(example)
 
-    def __enter__(self) -> Predictor:
-        self._driver.call(self._inner.open)
+    def __enter__(self) -> Self:
+        self._call(self._inner.open)
         self._looked = machine.wall_time()
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            self._driver.call(lambda: self._inner.__aexit__(kind, error, trace))
-        finally:
-            if self._owns_driver:
-                self._driver.close()

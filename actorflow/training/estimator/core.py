@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 
@@ -25,10 +25,11 @@ from actorflow.training.estimator.programs.training import check_hooks, check_li
 from actorflow.training.estimator.progress.state import Progress
 from actorflow.training.estimator.run_config import RunConfig
 from actorflow.training.estimator.warm_start import WarmStartSettings, warm_start, warm_start_settings
-from actorflow.training.monitored.commands import Await, Program
+from actorflow.training.monitored.commands import Await, Program, perform
 from actorflow.training.supervisor.events import Event, Events
 
 _LOG = get_logger("estimator")
+T = TypeVar("T")
 
 
 class Core:
@@ -190,6 +191,10 @@ class Core:
     def face(self) -> Callable[[Session], Any]:
         """Gives a session as hooks see it."""
         return lambda session: session
+
+    async def _perform(self, program: Program[T]) -> T:
+        """Runs a program to its end."""
+        return await perform(program)
 
     def _training(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import anyio
 
@@ -13,7 +13,7 @@ from actorflow.public import public
 from actorflow.training.estimator.core import Core
 from actorflow.training.estimator.predictor import Predictor
 from actorflow.training.estimator.spec import ModeKeys
-from actorflow.training.monitored.commands import iterate, perform
+from actorflow.training.monitored.commands import iterate
 
 
 @public("af.estimator")
@@ -68,7 +68,7 @@ class Estimator(Core):
         saving_listeners: Sequence[Any] | None = None,
         *,
         epochs: int | None = None,
-    ) -> Estimator:
+    ) -> Self:
         """Trains, and gives the Estimator.
 
         Args:
@@ -84,7 +84,7 @@ class Estimator(Core):
             TypeError: a hook or a listener is none.
             NanLossDuringTrainingError: the loss of a step is no number.
         """
-        await perform(self._training(input_fn, hooks, steps, max_steps, saving_listeners, epochs))
+        await self._perform(self._training(input_fn, hooks, steps, max_steps, saving_listeners, epochs))
         return self
 
     async def evaluate(
@@ -107,7 +107,7 @@ class Estimator(Core):
         Raises:
             ValueError: `steps` is not positive, or a metric has the name of one of these two.
         """
-        return await perform(self._evaluation(input_fn, steps, hooks, checkpoint_path, name))
+        return await self._perform(self._evaluation(input_fn, steps, hooks, checkpoint_path, name))
 
     def predict(
         self,
@@ -193,7 +193,7 @@ class Estimator(Core):
         Raises:
             ValueError: there is no checkpoint, or the model has no output that can be served.
         """
-        return await perform(
+        return await self._perform(
             self._exporting(
                 export_dir_base,
                 serving_input_receiver_fn,
@@ -215,6 +215,6 @@ class Estimator(Core):
         self.is_open = False
         self.told.close()
         with anyio.CancelScope(shield=True):
-            await perform(self.close_writers(*self.writers))
+            await self._perform(self.close_writers(*self.writers))
             for supervisor in self.graphs.take():
                 await supervisor.close(save=False)

@@ -48,7 +48,7 @@ class MonitoredSession(Monitored):
         self._own = not isinstance(master, blocking_local.LocalCluster)
         self._driver = LoopDriver() if not isinstance(master, blocking_local.LocalCluster) else master._driver
         if isinstance(session_creator, ChiefSessionCreator) and isinstance(master, blocking_local.LocalCluster):
-            session_creator._master = master._cluster
+            session_creator._master = master._inner
         super().__init__(session_creator, hooks, stop_grace_period_secs, self._shared)
         try:
             perform_blocking(self._begin(), self._driver)

@@ -144,7 +144,7 @@ class SharedSession(blocking.Session):
     get it."""
 
     def __init__(self, session: Session, driver: LoopDriver) -> None:
-        self._session, self._driver, self._closed = session, driver, False
+        self._inner, self._driver, self._closed = session, driver, False
 
     def run(
         self,
@@ -175,5 +175,5 @@ def act(session: Any, program: Program[T]) -> Any:
 
 def run(session: Any, fetches: Any, feeds: Any = None) -> Program[Any]:
     """A part of a program: runs `fetches` by a session of either kind."""
-    inner = session._session if isinstance(session, blocking.Session) else session
+    inner = session._inner if isinstance(session, blocking.Session) else session
     return (yield Await(lambda: inner.run(fetches, feeds)))

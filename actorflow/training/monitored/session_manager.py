@@ -230,7 +230,7 @@ class SessionManager:
         self, session: Any, saver: Any, folder: Any, path: str | None, waits: bool, longest: float
     ) -> Program[bool]:
         """Restores a checkpoint, if there is any."""
-        inner = session._session if isinstance(session, blocking.Session) else session
+        inner = session._inner if isinstance(session, blocking.Session) else session
         if saver is None or not (folder or path):
             return False
         waited = 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
@@ -10,6 +10,7 @@ from actorflow.base.unpicklable import unpicklable
 from actorflow.cluster.processes import blocking_local
 from actorflow.cluster.processes.local import LocalCluster
 from actorflow.engine.runtime.event_loops.driver import LoopDriver
+from actorflow.engine.runtime.event_loops.facade import BlockingFacade, blocking
 from actorflow.graph.graph import Graph
 from actorflow.public import public
 from actorflow.training.supervisor import supervisor as asynchronous
@@ -39,7 +40,7 @@ class BlockingAttempt:
 
 
 @public("af.blocking")
-class Supervisor:
+class Supervisor(BlockingFacade[asynchronous.Supervisor]):
     """`actorflow.Supervisor` for code without `await`; the arguments and methods are the same.
 
     It watches the cluster while one of its methods runs: a loss in between is found by the next method.
@@ -73,47 +74,34 @@ class Supervisor:
         """
         inner: LocalCluster | str | None
         if isinstance(cluster, blocking_local.LocalCluster):
-            inner, self._driver, self._own = cluster._cluster, cluster._driver, False
+            inner, self._driver, self._owns_driver = cluster._inner, cluster._driver, False
         else:
-            inner, self._driver, self._own = cluster, LoopDriver(), True
+            inner, self._driver, self._owns_driver = cluster, LoopDriver(), True
         try:
             # nothing is written while no method runs, so a checkpoint is there when `steps` goes on
-            self._supervisor = asynchronous.Supervisor(inner, graph, **{"save_beside": False} | options)
+            self._inner = asynchronous.Supervisor(inner, graph, **{"save_beside": False} | options)
         except BaseException:
-            if self._own:
-                self._driver.close()
+            self._close_driver()
             raise
 
-    def start(self) -> None:
-        """See `actorflow.Supervisor.start`."""
-        self._driver.call(self._supervisor.start)
+    start = blocking(asynchronous.Supervisor.start)
+    run = blocking(asynchronous.Supervisor.run)
+    save = blocking(asynchronous.Supervisor.save)
 
     def steps(self, until: int | None = None) -> Iterator[BlockingAttempt]:
         """See `actorflow.Supervisor.steps`."""
-        while (attempt := self._driver.call(lambda: self._supervisor.next_attempt(until))) is not None:
+        while (attempt := self._driver.call(lambda: self._inner.next_attempt(until))) is not None:
             yield BlockingAttempt(attempt, self._driver)
-
-    def run(self, fetches: Any, feeds: Mapping[Any, Any] | None = None, *, timeout: float | None = None) -> Any:
-        """Runs `fetches` by the supervisor's session, and blocks until their values are there.
-
-        Args:
-            fetches, feeds, timeout: see `actorflow.Session.run`.
-        """
-        return self._driver.call(lambda: self._supervisor.run(fetches, feeds, timeout=timeout))
-
-    def save(self) -> str:
-        """See `actorflow.Supervisor.save`."""
-        return self._driver.call(self._supervisor.save)
 
     @property
     def history(self) -> list[Event]:
         """See `actorflow.Supervisor.history`."""
-        return self._supervisor.history
+        return self._inner.history
 
     @property
     def epoch(self) -> int:
         """See `actorflow.Supervisor.epoch`."""
-        return self._supervisor.epoch
+        return self._inner.epoch
 
     def events(self) -> Iterator[Event]:
         """The events so far.
@@ -125,26 +113,8 @@ class Supervisor:
             ...         print([type(event).__name__ for event in supervisor.events()])
             ['Restored', 'CheckpointSaved']
         """
-        return iter(self._supervisor.history)
+        return iter(self._inner.history)
 
     def close(self, *, save: bool = True) -> None:
         """See `actorflow.Supervisor.close`."""
-        try:
-            self._driver.call(lambda: self._supervisor.close(save=save))
-        finally:
-            if self._own:
-                self._driver.close()
-
-    def __enter__(self) -> Supervisor:
-        try:
-            self.start()
-        except BaseException:
-            if self._own:
-                self._driver.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close(save=error is None)
+        self._last_call(lambda: self._inner.close(save=save))

@@ -30,7 +30,7 @@ def folded(graph: af.Graph, fetches: Sequence[af.Tensor], feeds: Sequence[af.Ten
     """The canonical text of what a run of `fetches` needs, without its dead branches; constants left out."""
     fed = {t.tensor_id: (t.dtype, t.static_shape) for t in feeds}
     part = prune(Subgraph(graph.nodes, fed, tuple(f.tensor_id for f in fetches)))
-    evaluate = Session(graph=graph)._session._engine.builder.evaluate  # type: ignore[attr-defined]
+    evaluate = Session(graph=graph)._inner._engine.builder.evaluate  # type: ignore[attr-defined]
     made = fold_branches(fold(part, evaluate))
     lines = [str(n) for n in prune(made).nodes.values() if n.op != "Const"]
     return "\n".join([*lines, "fetches " + " ".join(map(str, made.fetches))])

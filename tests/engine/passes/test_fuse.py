@@ -484,7 +484,7 @@ def test_other_normalizations_stay(graph: af.Graph, case: str) -> None:
 
 def fold_all(graph: af.Graph) -> dict[str, Any]:
     """The nodes of a graph, of which those that are computed of constants are constants."""
-    builder = Session(graph=graph)._session._engine.builder  # type: ignore[attr-defined]
+    builder = Session(graph=graph)._inner._engine.builder  # type: ignore[attr-defined]
     return dict(fold(Subgraph(graph.nodes), builder.evaluate).nodes)
 
 

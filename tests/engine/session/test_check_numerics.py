@@ -166,7 +166,7 @@ def test_a_plan_without_it_has_the_kernels_themselves() -> None:
     for check in (False, True):
         with blocking.Session(options=af.PlanOptions(check_numerics=check, coalesce=False, optimize=False)) as session:
             session.run(y, {x: [1.0, 2.0, 3.0]})
-            (compiled,) = session._session._engine.planner._plans.values()  # type: ignore[union-attr]
+            (compiled,) = session._inner._engine.planner._plans.values()  # type: ignore[union-attr]
             (node,) = [n for plan in compiled.plans for n in plan.nodes if n.node.op == "Sqrt"]
             names.append(getattr(node.launch, "__name__", ""))
     assert names[0] != "look" and names[1] == "look"

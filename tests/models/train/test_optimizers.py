@@ -518,7 +518,7 @@ def test_a_step_copies_no_weights(graph: Graph) -> None:
         for step in steps:
             for _ in range(2):
                 session.run(step, {x: np.ones((8, 300), np.float32)})
-        (resources,) = session._session._engine.resources.values()
+        (resources,) = session._inner._engine.resources.values()
         states = {v.op.name: resources.lookup("", v.op.name, VariableState) for v in af.global_variables()}
         assert {name: state.copies for name, state in states.items() if state.copies} == {}
 

@@ -81,7 +81,7 @@ def save(
     if opset not in _VERSIONS:
         raise ValueError(f"opset is 18 to 23, not {opset}.")
     if isinstance(session, blocking.Session):
-        return session._call(lambda: _saved(path, session._session, outputs, inputs, given, opset))
+        return session._call(lambda: _saved(path, session._inner, outputs, inputs, given, opset))
     return _saved(path, session, outputs, inputs, given, opset)
 
 

@@ -79,7 +79,7 @@ def _perform(session: Any, start: Callable[[Session], Coroutine[Any, Any, T]]) -
     A monitored session stands for the one within it."""
     session = getattr(session, "_monitored", session)
     if isinstance(session, blocking.Session):
-        return session._call(lambda: start(session._session))
+        return session._call(lambda: start(session._inner))
     return start(session)
 
 

@@ -214,7 +214,7 @@ class CheckpointSaverHook(SessionRunHook):
         for listener in self.listeners:
             yield from call(listener.before_save, session, step)
         _LOG.info("saving a checkpoint", step=step, path=self._path)
-        inner = session._session if isinstance(session, blocking.Session) else session
+        inner = session._inner if isinstance(session, blocking.Session) else session
         saver, attempt = self._found_saver(), CURRENT.get()
 
         async def save() -> str:
