@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 
 def unevenness(samples: Iterable[Mapping[str, float]]) -> float:
@@ -56,7 +56,8 @@ class Spread:
         )
 
     def as_json(self) -> dict[str, float]:
-        return {name: round(value, 5) for name, value in asdict(self).items()}
+        """The median, the quantiles, and of how many values they are."""
+        return {name: round(getattr(self, name), 5) for name in ("median", "p10", "p90", "n")}
 
 
 def _bootstrap(groups: Sequence[Sequence[float]], repeats: int = 1000) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +14,7 @@ from benchmarks.harness.definitions import Options, Side
 from benchmarks.harness.environment import ROOT
 from benchmarks.harness.rounds import Result
 
+_INNERMOST = re.compile(r"[\[{][^\[\]{}]*[\]}]")
 FOLDER = ROOT / "benchmarks" / "results"
 ABOUT = """# Results
 
@@ -58,8 +60,17 @@ def save(found: Mapping[str, Any], folder: Path = FOLDER) -> Path:
     """Writes one family's file. A file is one run: nothing of an older one stays in it."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{found['family']}.json"
-    path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(as_text(found), encoding="utf-8")
     return path
+
+
+def as_text(document: Any) -> str:
+    """A document as JSON, each of its innermost lists and objects on a line."""
+    return _INNERMOST.sub(_on_a_line, json.dumps(document, indent=1, ensure_ascii=False)) + "\n"
+
+
+def _on_a_line(match: re.Match[str]) -> str:
+    return re.sub(r"\n *", " ", match[0])
 
 
 def number(value: float | None, unit: str = "") -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import subprocess
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from benchmarks.harness.stored import as_text
 
 ROOT = Path(__file__).parents[2]
 RESULTS = Path(os.environ.get("ACTORFLOW_CHAOS_RESULTS", ROOT / "benchmarks" / "results"))
@@ -47,7 +48,7 @@ def write(name: str, command: str, begun: float, figures: Mapping[str, Any], fol
     }
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.json"
-    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    path.write_text(as_text(document), encoding="utf-8")
     return path
 
 

@@ -38,7 +38,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     folder = Path(_FOLDER) if _FOLDER else _ROOT / "benchmarks" / "results" if scale >= 1 else None
     if not _found or folder is None:
         return
-    from benchmarks.harness import environment
+    from benchmarks.harness import environment, stored
 
     seed = next((m.FIRST for name, m in sys.modules.items() if name.endswith(_MODULE)), None)
     path, commit = folder / f"{_MODULE}.json", environment.commit()
@@ -53,7 +53,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         "seconds": round(time.time() - _BEGUN),
     }
     document = {"family": _MODULE, **commit, "parts": [*parts, part], "tests": tests | _found}
-    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    path.write_text(stored.as_text(document), encoding="utf-8")
 
 
 def _before(path: Path, commit: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
