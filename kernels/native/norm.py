@@ -107,13 +107,13 @@ def fused_batch_norm_and_activation(
     return fused.fused_batch_norm(xp, x, scale, offset, mean, variance, **attrs, activation=activation)
 
 
-def _gradients(
-    dy: Any, x: Any, scale: Any, mean: Any, variance: Any, epsilon: float, y: Any, activation: str, out: Any
-) -> Any:
+def _gradients(inputs: tuple[Any, ...], epsilon: float, y: Any, activation: str, out: Any) -> Any:
+    """The gradients of a normalization whose `inputs` are `dy`, `x`, `scale`, `mean` and `variance`; None where C has no code."""
+    _, x, scale, *_ = inputs
     dx = np.empty(x.shape, np.float32) if out is None else out
     dscale, doffset = np.empty(scale.shape, np.float32), np.empty(scale.shape, np.float32)
     how = float(epsilon), y, _NUMBERS[activation]
-    if _grad(dy, x, scale, mean, variance, dx, dscale, doffset, *how) is None:
+    if _grad(*inputs, dx, dscale, doffset, *how) is None:
         return None
     return dx, dscale, doffset, np.zeros(0, np.float32), np.zeros(0, np.float32)
 
@@ -133,7 +133,7 @@ def fused_batch_norm_grad(
     is_training: bool,
     out: Any = None,
 ) -> Any:
-    slopes = _gradients(dy, x, scale, mean, variance, epsilon, None, "", out)
+    slopes = _gradients((dy, x, scale, mean, variance), epsilon, None, "", out)
     if slopes is not None:
         return slopes
     attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
@@ -157,7 +157,7 @@ def fused_batch_norm_and_activation_grad(
     activation: str,
     out: Any = None,
 ) -> Any:
-    slopes = _gradients(dy, x, scale, mean, variance, epsilon, y, activation, out)
+    slopes = _gradients((dy, x, scale, mean, variance), epsilon, y, activation, out)
     if slopes is not None:
         return slopes
     attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}

@@ -10,6 +10,7 @@ Each takes `data` (tensors and texts to show instead of its own report), `summar
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,36 +26,49 @@ from actorflow.graph.ops.math.reduction import reduce_all
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.public import public
 
-Comparison = Callable[[Any, Any], Any]
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """An assertion about the elements of two tensors: its name, its sign, its op, and the function of numpy."""
+
+    name: str
+    sign: str
+    build: Op[Any, Tensor]
+    holds: Callable[[Any, Any], Any]
+
+    def check(
+        self,
+        x: TensorLike,
+        y: TensorLike,
+        data: Sequence[Any] | None,
+        summarize: int | None,
+        message: str | None,
+        name: str | None,
+    ) -> Operation:
+        """The operation that raises unless it holds."""
+        with composite(name, self.name, x, y):
+            first, second = _both(x, y)
+            report = [message or "", f"Condition x {self.sign} y did not hold element-wise:"]
+            if data is not None and data[:1] == [f"Condition x {self.sign} 0 did not hold element-wise:"]:
+                report[1] = data[0]  # of an assertion about one tensor
+            if data is None:
+                data = [*report, f"x ({first.name}) = ", first, f"y ({second.name}) = ", second]
+            else:
+                data = [message or "", *data]
+            condition = reduce_all(self.build(first, second))
+            values = known_value(first), known_value(second)
+            if values[0] is not None and values[1] is not None and not np.all(self.holds(*values)):
+                shown = [f"x ({first.name}) = {values[0].tolist()}", f"y ({second.name}) = {values[1].tolist()}"]
+                raise InvalidArgumentError(" ".join(r for r in report if r), where=user_line(), details=shown)
+            return Assert(condition, data, summarize)
 
 
-def _compare(
-    default: str,
-    sign: str,
-    build: Op[Any, Tensor],
-    holds: Comparison,
-    x: TensorLike,
-    y: TensorLike,
-    data: Sequence[Any] | None,
-    summarize: int | None,
-    message: str | None,
-    name: str | None,
-) -> Operation:
-    with composite(name, default, x, y):
-        first, second = _both(x, y)
-        report = [message or "", f"Condition x {sign} y did not hold element-wise:"]
-        if data is not None and data[:1] == [f"Condition x {sign} 0 did not hold element-wise:"]:
-            report[1] = data[0]  # of an assertion about one tensor
-        if data is None:
-            data = [*report, f"x ({first.name}) = ", first, f"y ({second.name}) = ", second]
-        else:
-            data = [message or "", *data]
-        condition = reduce_all(build(first, second))
-        values = known_value(first), known_value(second)
-        if values[0] is not None and values[1] is not None and not np.all(holds(*values)):
-            shown = [f"x ({first.name}) = {values[0].tolist()}", f"y ({second.name}) = {values[1].tolist()}"]
-            raise InvalidArgumentError(" ".join(r for r in report if r), where=user_line(), details=shown)
-        return Assert(condition, data, summarize)
+_EQUAL = _Comparison("assert_equal", "==", logic.equal, np.equal)
+_NONE_EQUAL = _Comparison("assert_none_equal", "!=", logic.not_equal, np.not_equal)
+_LESS = _Comparison("assert_less", "<", logic.less, np.less)
+_LESS_EQUAL = _Comparison("assert_less_equal", "<=", logic.less_equal, np.less_equal)
+_GREATER = _Comparison("assert_greater", ">", logic.greater, np.greater)
+_GREATER_EQUAL = _Comparison("assert_greater_equal", ">=", logic.greater_equal, np.greater_equal)
 
 
 def _both(x: TensorLike, y: TensorLike) -> tuple[Tensor, Tensor]:
@@ -92,7 +106,7 @@ def assert_equal(
         InvalidArgumentError: it does not hold: in the run, or here where both are constants.
         ValueError: the shapes can't be broadcast. TypeError: the types differ.
     """
-    return _compare("assert_equal", "==", logic.equal, np.equal, x, y, data, summarize, message, name)
+    return _EQUAL.check(x, y, data, summarize, message, name)
 
 
 @public("af", "tf.debugging")
@@ -118,7 +132,7 @@ def assert_none_equal(
         summarize: how many elements of each tensor the message shows; 3 by default, -1 for all.
         message: the text with which the message begins.
     """
-    return _compare("assert_none_equal", "!=", logic.not_equal, np.not_equal, x, y, data, summarize, message, name)
+    return _NONE_EQUAL.check(x, y, data, summarize, message, name)
 
 
 @public("af", "tf.debugging")
@@ -142,7 +156,7 @@ def assert_less(
         summarize: how many elements of each tensor the message shows; 3 by default, -1 for all.
         message: the text with which the message begins.
     """
-    return _compare("assert_less", "<", logic.less, np.less, x, y, data, summarize, message, name)
+    return _LESS.check(x, y, data, summarize, message, name)
 
 
 @public("af", "tf.debugging")
@@ -168,7 +182,7 @@ def assert_less_equal(
         summarize: how many elements of each tensor the message shows; 3 by default, -1 for all.
         message: the text with which the message begins.
     """
-    return _compare("assert_less_equal", "<=", logic.less_equal, np.less_equal, x, y, data, summarize, message, name)
+    return _LESS_EQUAL.check(x, y, data, summarize, message, name)
 
 
 @public("af", "tf.debugging")
@@ -196,7 +210,7 @@ def assert_greater(
         summarize: how many elements of each tensor the message shows; 3 by default, -1 for all.
         message: the text with which the message begins.
     """
-    return _compare("assert_greater", ">", logic.greater, np.greater, x, y, data, summarize, message, name)
+    return _GREATER.check(x, y, data, summarize, message, name)
 
 
 @public("af", "tf.debugging")
@@ -220,9 +234,7 @@ def assert_greater_equal(
         summarize: how many elements of each tensor the message shows; 3 by default, -1 for all.
         message: the text with which the message begins.
     """
-    return _compare(
-        "assert_greater_equal", ">=", logic.greater_equal, np.greater_equal, x, y, data, summarize, message, name
-    )
+    return _GREATER_EQUAL.check(x, y, data, summarize, message, name)
 
 
 @public("af", "tf.debugging")
