@@ -11,6 +11,7 @@ import anyio
 
 from actorflow.base.process import machine
 from actorflow.engine.transport.base import Allocate, Channel, Identity, Limits
+from actorflow.engine.transport.heartbeat import Heartbeat, Pulse
 from actorflow.errors import UnavailableError, with_topic
 
 from .channel import BaseChannel
@@ -23,7 +24,10 @@ def clocks() -> tuple[int, int]:
 
 
 class BaseEndpoint(ABC):
-    """The channels of a process over one transport, its epoch, and the beat that all channels share."""
+    """The channels of a process over one transport, its epoch, and the heartbeat that all channels share.
+
+    Its channels beat every `heartbeat_seconds`, and a transport that carries messages between machines loses a peer by them.
+    """
 
     name: str
     """The name of the transport."""
@@ -41,7 +45,7 @@ class BaseEndpoint(ABC):
         limits: Limits | None = None,
         allocate: Allocate | None = None,
         clock: Callable[[], tuple[int, int]] = clocks,
-        beat_seconds: float = 1.0,
+        heartbeat_seconds: float = 1.0,
     ) -> None:
         self.me = me
         self.accept = accept
@@ -55,8 +59,8 @@ class BaseEndpoint(ABC):
         """Channels whose handshake is not done, oldest first."""
         self.closed = False
         self.loop = asyncio.get_running_loop()
-        self._beat_seconds = beat_seconds
-        self._beating: asyncio.TimerHandle | None = self.loop.call_later(beat_seconds, self._beat)
+        self.heartbeat = Heartbeat(heartbeat_seconds)
+        self._pulse = Pulse(self.heartbeat, self.beat)
 
     def set_epoch(self, epoch: int) -> None:
         """A new epoch for all channels. Raises ValueError for an earlier epoch."""
@@ -91,9 +95,7 @@ class BaseEndpoint(ABC):
         if self.closed:
             return
         self.closed = True
-        if self._beating is not None:
-            self._beating.cancel()
-            self._beating = None
+        self._pulse.stop()
         for channel in [*self.channels, *self.starting]:
             channel.close("the process ends")
         self._release()
@@ -112,10 +114,6 @@ class BaseEndpoint(ABC):
 
     async def __aexit__(self, *exception: object) -> None:
         await self.aclose()
-
-    def _beat(self) -> None:
-        self.beat()
-        self._beating = self.loop.call_later(self._beat_seconds, self._beat)
 
 
 class Progress:

@@ -51,7 +51,6 @@ class SimulatedEndpoint(BaseEndpoint):
         advertise: what peers are told to connect to, where that is another address.
         keys: this process's keys; where one of two processes has some, the other needs them too.
         allowed: the public keys of those who may connect; the own one may always.
-        heartbeat_seconds: a peer that is silent for three times as long is lost.
         chunk: the bytes of a chunk that it sends, at most. If tensors are small, small chunks make many frames of them.
         network, host: the network and the name of the machine; without them, those of the process that calls.
 
@@ -69,7 +68,6 @@ class SimulatedEndpoint(BaseEndpoint):
         advertise: str | None = None,
         keys: KeyPair | None = None,
         allowed: frozenset[str] = frozenset(),
-        heartbeat_seconds: float = 1.0,
         chunk: int | None = None,
         network: Network | None = None,
         host: str | None = None,
@@ -84,7 +82,6 @@ class SimulatedEndpoint(BaseEndpoint):
         super().__init__(me, **{"clock": self.station.clocks, **options})
         self.keys = keys
         self.allowed = allowed | ({keys.public} if keys is not None else set())
-        self.heartbeat = heartbeat_seconds
         self.chunk = chunk
         self._port: int | None = None
         self._greeting: dict[AcceptedChannel, None] = {}

@@ -7,12 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from actorflow.engine.transport.heartbeat import Heartbeat
 from actorflow.testing.network import Station, departure
 
 Frame = tuple[Any, ...]
 _LANES = 2
-_PATIENCE = 3
-"""This number of heartbeats without a sign of life means that the peer is lost, as libzmq is told to count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +21,7 @@ class Listener:
 
     station: Station
     port: int
-    heartbeat: float
+    heartbeat: Heartbeat
     admit: Callable[[str | None, str | None], str | None]
     accept: Callable[[End, str | None], object]
 
@@ -43,7 +42,7 @@ class _Lane:
 class End:
     """One end. `take(lane, frame)` is called with what arrives, `broke()` when the connection is over, both in its process."""
 
-    def __init__(self, station: Station, target: str, number: int, heartbeat: float) -> None:
+    def __init__(self, station: Station, target: str, number: int, heartbeat: Heartbeat) -> None:
         self.station = station
         self.way = (station.name, target)
         self.number = number
@@ -58,7 +57,7 @@ class End:
         self._lanes = [_Lane() for _ in range(_LANES)]
         self._inbox: deque[tuple[int, Frame] | None] = deque()
         station.ends[self] = None
-        network.scheduler.call_at(self.heard + heartbeat, self._tick)
+        network.scheduler.call_at(self.heard + heartbeat.seconds, self._tick)
 
     def __repr__(self) -> str:
         return self._name
@@ -193,14 +192,14 @@ class End:
             return
         network, now = self._network, self._network.now
         if not self.station.is_frozen:
-            if now - self.heard > _PATIENCE * self.heartbeat:
+            if self.heartbeat.is_lost(self.heard, now):
                 network.say(f"heartbeat of {self.peer} is lost")
                 self._leave()
                 self._tell_end(self._last_arrival())
                 self._end_here()
                 return
             network.carry(self.way, self._beat)
-        network.scheduler.call_at(now + self.heartbeat, self._tick)
+        network.scheduler.call_at(now + self.heartbeat.seconds, self._tick)
 
     def _beat(self) -> None:
         if self.peer.is_open:
@@ -213,7 +212,7 @@ def dial(
     station: Station,
     target: str,
     port: int,
-    heartbeat: float,
+    heartbeat: Heartbeat,
     key: str | None,
     expected: str | None,
     done: Callable[[End | str | None], object],

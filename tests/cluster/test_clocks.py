@@ -14,7 +14,7 @@ import actorflow as af
 from actorflow.base.process import machine
 from actorflow.engine.runtime.diagnostics.causality import ClockOffset, ahead_of
 from actorflow.engine.runtime.diagnostics.trace import Trace
-from actorflow.transports.protocol.heartbeats import Heartbeats
+from actorflow.transports.protocol.clocks import ClockBeats
 
 MS = 1_000_000
 S = 1_000_000_000
@@ -53,14 +53,14 @@ class TwoHosts:
     def __init__(self, ahead: int, drift: float) -> None:
         self.now = 5 * S
         self._ahead, self._drift = ahead, drift
-        self.here = Heartbeats(lambda: (self.now, self.now))
-        self.there = Heartbeats(lambda: (self.there_now, self.there_now))
+        self.here = ClockBeats(lambda: (self.now, self.now))
+        self.there = ClockBeats(lambda: (self.there_now, self.there_now))
 
     @property
     def there_now(self) -> int:
         return round(self.now * (1 + self._drift)) + self._ahead
 
-    def beat(self, source: Heartbeats, destination: Heartbeats, takes: int) -> None:
+    def beat(self, source: ClockBeats, destination: ClockBeats, takes: int) -> None:
         beat = source.make()
         self.now += takes
         destination.take(beat)

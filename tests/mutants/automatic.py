@@ -19,7 +19,7 @@ MODULES = {
     "protocol": (
         "transports/shm/arena.py",
         "transports/zmq/auth.py",
-        "transports/protocol/heartbeats.py",
+        "transports/protocol/clocks.py",
         "transports/protocol/leases.py",
         "transports/channel.py",
         "transports/protocol/credit.py",

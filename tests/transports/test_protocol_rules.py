@@ -15,11 +15,11 @@ from actorflow.engine.transport.base import Identity, Limits
 from actorflow.engine.transport.errors import FrameTooLarge, PeerLost, ProtocolError
 from actorflow.errors import AbortedError, ResourceExhaustedError
 from actorflow.transports.protocol import frames
+from actorflow.transports.protocol.clocks import ClockBeats, ClockEstimate
 from actorflow.transports.protocol.connection import Connection
 from actorflow.transports.protocol.events import ConnectionEnded, ConnectionState, Event, MessageReceived
 from actorflow.transports.protocol.frames import FRAME_LIMIT, HEADER, TAG_LIMIT, Flag, Kind, Record
 from actorflow.transports.protocol.handshake import CloseReason, make_hello
-from actorflow.transports.protocol.heartbeats import ClockEstimate, Heartbeats
 from actorflow.transports.protocol.inbox import Inbox
 from actorflow.transports.protocol.receiver import CHUNK_LIMIT
 from actorflow.transports.protocol.sender import INLINE, EnclosedTensor
@@ -719,7 +719,7 @@ def test_f63_both_sides_may_close_in_good_order_at_once() -> None:
 
 def test_f96_the_clocks_difference_is_that_of_the_beat_that_was_fastest() -> None:
     now = [10_000]
-    here, there = Heartbeats(lambda: (now[0], now[0])), Heartbeats(lambda: (now[0] + 5000, now[0] + 7000))
+    here, there = ClockBeats(lambda: (now[0], now[0])), ClockBeats(lambda: (now[0] + 5000, now[0] + 7000))
     assert here.estimate() == ClockEstimate()
 
     def exchange(there_ns: int, back_ns: int) -> None:

@@ -132,7 +132,7 @@ async def test_f65_tensors_of_an_aborted_step_that_wait_to_be_copied_are_not() -
 @pytest.mark.parametrize("kind", WIRES)
 async def test_a_message_that_is_taken_makes_room_at_once_for_the_next_ones(kind: str) -> None:
     """Without a beat, or anything else that is said meanwhile."""
-    async with pair(kind, limits=SMALL, beat_seconds=1e6) as both:
+    async with pair(kind, limits=SMALL, heartbeat_seconds=1e3) as both:
         for number in range(6):
             both.client.post([number, bytes(SMALL.control_window - 1000)])
         server: Any = both.server

@@ -40,7 +40,7 @@ class _Sample:
         return self.trip / 2 + _DRIFT * (now - self.begun)
 
 
-class Heartbeats:
+class ClockBeats:
     """The beats of one connection. `clock` gives the monotonic and the wall clock in nanoseconds.
 
     A beat carries its sender's two clocks, the monotonic clock of the last beat that it got, and how long ago that was.

@@ -13,6 +13,7 @@ from actorflow.engine.transport.base import Allocate, Limits
 from actorflow.engine.transport.errors import FrameTooLarge, HandshakeRejected, PeerLost, ProtocolError
 from actorflow.errors import ResourceExhaustedError
 
+from .clocks import ClockBeats
 from .contents import (
     AbortContent,
     BeatContent,
@@ -37,7 +38,6 @@ from .events import (
 )
 from .frames import MOST_HANDLES, Flag, Kind, MessageRecord, Record, TensorRecord, pack, parse, records, unpack
 from .handshake import CloseReason, Hello, chosen_version, hello_record, judge
-from .heartbeats import Heartbeats
 from .outbox import Outbox
 from .receiver import CHUNK_LIMIT, MapHandle, Receiver
 from .sender import Sender
@@ -72,7 +72,7 @@ class Connection:
         self.outbox = Outbox(mine.identity.incarnation, chunk)
         self.sender = Sender(self.outbox, mine.identity.incarnation)
         self.credit = Credit(limits)
-        self.beats = Heartbeats(clock)
+        self.beats = ClockBeats(clock)
         self.error: BaseException | None = None
         self.dropped_twice = 0
         self._expected = [0, 0]  # the next sequence numbers of the control and the bulk lane

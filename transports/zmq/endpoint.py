@@ -60,7 +60,6 @@ class ZmqEndpoint(BaseEndpoint):
         advertise: what peers are told to connect to, where that is another address.
         keys: this process's CURVE keys. Without keys only loopback addresses can be bound.
         allowed: the public keys of those who may connect; the own one may always.
-        heartbeat_seconds: a peer that is silent for three times as long is lost.
         seal: how large tensors travel if keys are given, and both sides have the extra `seal`: "encrypted" by AES-GCM;
             "authenticated", so that all can read them and each change is noticed, for networks that are trusted; or by "curve",
             as everything else does. Unless given, the environment's `ACTORFLOW_SEAL` says it, or else it is "encrypted".
@@ -83,7 +82,6 @@ class ZmqEndpoint(BaseEndpoint):
         advertise: str | None = None,
         keys: KeyPair | None = None,
         allowed: frozenset[str] = frozenset(),
-        heartbeat_seconds: float = 1.0,
         seal: str | None = None,
         **options: Any,
     ) -> None:
@@ -99,7 +97,6 @@ class ZmqEndpoint(BaseEndpoint):
         tried again."""
         self.sealed: SealedListener | None = None
         self.dropped = 0
-        self._heartbeat = round(heartbeat_seconds * 1000)
         self.context: zmq.Context[Socket] = zmq.Context(io_threads=2)
         self.context.max_sockets = _MOST_SOCKETS
         self._gate: ZapAuthenticator | None = None
@@ -211,9 +208,9 @@ class ZmqEndpoint(BaseEndpoint):
         socket.linger = _LINGER
         socket.sndhwm = socket.rcvhwm = 0
         socket.setsockopt(zmq.MAXMSGSIZE, CHUNK_LIMIT + HEADER.size)
-        socket.setsockopt(zmq.HEARTBEAT_IVL, self._heartbeat)
-        socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, 3 * self._heartbeat)
-        socket.setsockopt(zmq.HEARTBEAT_TTL, 3 * self._heartbeat)
+        socket.setsockopt(zmq.HEARTBEAT_IVL, round(1000 * self.heartbeat.seconds))
+        socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, round(1000 * self.heartbeat.silence_seconds))
+        socket.setsockopt(zmq.HEARTBEAT_TTL, round(1000 * self.heartbeat.silence_seconds))
         socket.setsockopt(zmq.HANDSHAKE_IVL, round(1000 * self.handshake_seconds))
         socket.setsockopt(zmq.RECONNECT_IVL, 50)
         socket.setsockopt(zmq.RECONNECT_IVL_MAX, 500)

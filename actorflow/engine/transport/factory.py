@@ -54,8 +54,8 @@ class TransportFactory:
             HOST if that is cheaper. Ours are 0 (in a process), 10 (shared memory) and 50 (TCP).
         make_keys: makes a new pair of keys. None where the transport can't tell friend from foe.
         make_arena: makes an arena of the given number of bytes, or of its usual size for None.
-        options: names of further keywords of `open`. The core knows `heartbeat_seconds`: a peer that is silent for three times as
-            long is lost.
+        options: names of further keywords of `open`. The core knows `heartbeat_seconds`, the pause of a
+            `transport.heartbeat.Heartbeat`.
         versions: says which libraries it stands on, for the first lines of a task's log.
         unavailable: why it can't work on this machine; empty if it can.
     """

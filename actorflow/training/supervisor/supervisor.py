@@ -19,6 +19,7 @@ from actorflow.cluster.processes.local import LocalCluster
 from actorflow.cluster.wire.links import START_SECONDS
 from actorflow.engine.runtime.diagnostics.trace import Trace
 from actorflow.engine.session.session import Session
+from actorflow.engine.transport.heartbeat import FAR, NEAR, Heartbeat
 from actorflow.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -42,7 +43,6 @@ T = TypeVar("T")
 _LOG = get_logger("supervisor")
 _SESSION_SECONDS = 30.0
 """So long its session waits for a task; a look at the chief's work is tried again then."""
-_NEAR_HEARTBEAT, _FAR_HEARTBEAT = 0.4, 1.0
 
 
 @public("af", "af.supervisor")
@@ -165,9 +165,9 @@ class Supervisor:
         self._credentials = credentials
         self._session_options = dict(session_options or {})
         self._recovery = recovery
-        if heartbeat_seconds is None:
-            heartbeat_seconds = _FAR_HEARTBEAT if self._cluster is None else _NEAR_HEARTBEAT
-        self._heartbeat, self._rules = heartbeat_seconds, rules or Rules()
+        usual = FAR if self._cluster is None else NEAR
+        self._heartbeat = usual if heartbeat_seconds is None else Heartbeat(heartbeat_seconds)
+        self._rules = rules or Rules()
         self._wait_seconds, self._start_seconds = wait_seconds, start_seconds
         self._session_options.setdefault("connect_timeout", min(_SESSION_SECONDS, start_seconds))
         self._timer = SaveTimer(save_steps, save_seconds)
@@ -234,7 +234,7 @@ class Supervisor:
             events=self._events,
             restarts=self._restarts,
             rules=self._rules,
-            heartbeat_seconds=self._heartbeat,
+            heartbeat=self._heartbeat,
             start_seconds=self._start_seconds,
             folder=self.model.folder,
             restore=self._begin,

@@ -13,6 +13,7 @@ from actorflow.cluster.processes.local import LocalCluster
 from actorflow.cluster.processes.startup import logging_wait
 from actorflow.cluster.wire.endpoints import open_endpoints
 from actorflow.engine.transport import installed
+from actorflow.engine.transport.heartbeat import Heartbeat
 from actorflow.training.supervisor.events import Events
 from actorflow.training.supervisor.liveness import Rules
 from actorflow.training.supervisor.monitor import Monitor
@@ -28,7 +29,7 @@ class Watch:
     events: Events
     restarts: Restarts
     rules: Rules
-    heartbeat_seconds: float
+    heartbeat: Heartbeat
     start_seconds: float
     folder: str | None
     restore: Callable[[], Any]
@@ -57,7 +58,7 @@ class Watch:
                 installed.for_target(engine.transport, target.address),
                 credentials=keys,
                 control_only=True,
-                options={"heartbeat_seconds": self.heartbeat_seconds},
+                options={"heartbeat_seconds": self.heartbeat.seconds},
             ),
         )
         manager = RecoveryManager(

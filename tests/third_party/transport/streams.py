@@ -20,6 +20,7 @@ import anyio
 from actorflow.engine.transport.base import Channel, Identity, Reach
 from actorflow.engine.transport.errors import PeerLost, ProtocolError
 from actorflow.engine.transport.factory import TransportFactory
+from actorflow.engine.transport.heartbeat import PATIENCE
 from actorflow.errors import PermissionDeniedError, UnavailableError
 from actorflow.transports.channel import BaseChannel
 from actorflow.transports.endpoint import BaseEndpoint
@@ -30,7 +31,6 @@ _LENGTHS = struct.Struct("<II")
 _MOST_QUEUED = 1 << 20
 _GREETING_SECONDS = 5.0
 _LAST_WORD_SECONDS = 1.0
-_SILENT_BEATS = 3
 _RETRY_SECONDS = 0.05
 
 
@@ -41,7 +41,6 @@ class StreamsEndpoint(BaseEndpoint):
         me: who the process is.
         listen: `streams://host:port`, port 0 for a free one; None does not listen.
         advertise: the address that peers are told, where that is another one.
-        heartbeat_seconds: a peer that is silent for three times as long is lost.
 
     Raises:
         PermissionDeniedError: other machines can reach `listen`.
@@ -56,13 +55,12 @@ class StreamsEndpoint(BaseEndpoint):
         *,
         listen: str | None = None,
         advertise: str | None = None,
-        heartbeat_seconds: float = 1.0,
         **options: Any,
     ) -> None:
         place = None if listen is None else parse_address(listen)
         if place is not None and not is_loopback(place[0]):
             raise PermissionDeniedError(f"{listen} can be reached from other machines, and this transport has no keys.")
-        super().__init__(me, beat_seconds=heartbeat_seconds, **options)
+        super().__init__(me, **options)
         self._socket: socket.socket | None = None
         self._server: asyncio.Task[asyncio.Server] | None = None
         if place is not None:
@@ -121,12 +119,12 @@ class StreamsEndpoint(BaseEndpoint):
         self.loop.call_later(_GREETING_SECONDS, channel.hurry)
 
     def beat(self) -> None:
-        """Sends a beat to each peer, and gives up those that have been silent for three."""
+        """Sends a beat to each peer, and gives up those that have been silent for too many."""
         for channel in list(self.channels):
             assert isinstance(channel, StreamsChannel)
             channel.silent_beats += 1
-            if channel.silent_beats > _SILENT_BEATS:
-                channel.lost(PeerLost(f"{channel.who} has been silent for {_SILENT_BEATS} beats."))
+            if channel.silent_beats > PATIENCE:
+                channel.lost(PeerLost(f"{channel.who} has been silent for {PATIENCE} beats."))
         super().beat()
 
     def _release(self) -> None:

@@ -18,6 +18,7 @@ from virtual import run
 
 import actorflow as af
 from actorflow.cluster.client.engine import RemoteEngine
+from actorflow.engine.transport.heartbeat import Heartbeat
 from actorflow.errors import (
     AbortedError,
     DeadlineExceededError,
@@ -154,7 +155,7 @@ class World:
             self.events,
             is_chief,
             recovery,
-            0.5,
+            Heartbeat(0.5),
             60.0,
             self.manager if is_chief else None,  # type: ignore[arg-type]
         )

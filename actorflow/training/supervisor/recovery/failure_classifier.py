@@ -10,6 +10,7 @@ import anyio
 from actorflow.base.reports.logs import get_logger
 from actorflow.cluster.client.engine import RemoteEngine
 from actorflow.engine.session.session import Session
+from actorflow.engine.transport.heartbeat import Heartbeat
 from actorflow.errors import AbortedError, DeadlineExceededError, FailedPreconditionError, OpError, UnavailableError
 from actorflow.training.supervisor.events import Events, StepAborted
 from actorflow.training.supervisor.model_state import ModelState
@@ -20,7 +21,6 @@ from actorflow.training.supervisor.recovery.run_gate import RunGate, first_line
 
 _LOG = get_logger("supervisor")
 _LOSSES = (UnavailableError, AbortedError, DeadlineExceededError)
-_EVIDENCE_HEARTBEATS = 4
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.05, 1.0
 _REPORT_SECONDS = 4.0
 
@@ -36,7 +36,7 @@ class FailureClassifier:
     events: Events
     is_chief: bool
     recovery: str
-    heartbeat_seconds: float
+    heartbeat: Heartbeat
     wait_seconds: float | None
     manager: RecoveryManager | None = None
 
@@ -83,7 +83,7 @@ class FailureClassifier:
         if self.manager is None:
             return
         monitor = self.manager.monitor
-        with anyio.move_on_after(_EVIDENCE_HEARTBEATS * self.heartbeat_seconds):
+        with anyio.move_on_after(self.heartbeat.evidence_seconds):
             async with anyio.create_task_group() as group:
 
                 async def ask() -> None:
