@@ -55,7 +55,8 @@ class Session(BlockingFacade[asynchronous.Session]):
     def __init__(self, inner: asynchronous.Session) -> None:
         """
         Args:
-            inner: takes the arguments of `actorflow.Session`.
+            target, graph, devices, limits, options, values: see `actorflow.Session`.
+            recording, credentials, transport, connect_timeout: see `actorflow.Session`.
         """
         self._inner = inner
         inner._face = weakref.ref(self)
