@@ -28,6 +28,7 @@ NAMES: dict[str, dict[str, str]] = {
         "IndexedSlices": "actorflow.graph.ops.indexed_slices",
         "IndexedSlicesValue": "actorflow.graph.ops.indexed_slices",
         "LocalCluster": "actorflow.cluster.processes.local",
+        "MembershipChange": "actorflow.engine.session.members",
         "NotDifferentiable": "actorflow.graph.autodiff.override",
         "Operation": "actorflow.graph.tensor",
         "PaddingFIFOQueue": "actorflow.models.queues.kinds",

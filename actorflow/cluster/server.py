@@ -7,11 +7,11 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import anyio
 
+from actorflow import __version__
 from actorflow.base.process import machine
 from actorflow.base.unpicklable import unpicklable
 from actorflow.cluster.client.inquiries import differing
@@ -19,6 +19,9 @@ from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.config.spec import ClusterSpec, task_name
 from actorflow.cluster.master.graph_partitioner import device_row
 from actorflow.cluster.master.service import MasterService
+from actorflow.cluster.membership.service import Membership
+from actorflow.cluster.membership.view import Limits, View, founded
+from actorflow.cluster.task_status import MOST_TOLD, dataset_rows, device_status, link_status, queue_rows
 from actorflow.cluster.wire.connect_all import connect_all
 from actorflow.cluster.wire.endpoints import Open, open_endpoints
 from actorflow.cluster.wire.links import REPLY_SECONDS, VERSION, Link, Links
@@ -39,7 +42,6 @@ from actorflow.engine.device.sharing import as_sharing
 from actorflow.engine.runtime.diagnostics.recorder import Recording
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.engine.runtime.event_loops.delay import LoopDelay
-from actorflow.engine.runtime.state.resources import ResourceManager
 from actorflow.engine.session.devices import open_devices
 from actorflow.engine.transport import installed
 from actorflow.engine.transport.base import Identity
@@ -55,70 +57,8 @@ from actorflow.graph.device_spec import DeviceSpec
 from actorflow.public import public
 
 _REACH_SECONDS = 5.0
-MOST_TOLD = 50
-"""Steps in flight of which `Server.status` tells what they wait for, unless there are more."""
-
-
-def _device(device: Device) -> dict[str, Any]:
-    """The state of a device, in JSON's types."""
-    statistics = device.statistics()
-    return {
-        "name": device.name,
-        "type": device.type,
-        "live_bytes": statistics.memory.live_bytes,
-        "peak_bytes": statistics.memory.peak_bytes,
-        "budget_bytes": statistics.memory.budget,
-        "kernels_inline": statistics.inline,
-        "kernels_threaded": statistics.threaded,
-        "swapped_out_bytes": statistics.swapped_out,
-        "swapped_in_bytes": statistics.swapped_in,
-    }
-
-
-def _link(link: Link, direction: str) -> dict[str, Any]:
-    """The state of a link, in JSON's types."""
-    statistics = link.tokens.statistics()
-    return {
-        "peer": link.task,
-        "direction": direction,
-        "transport": statistics.transport,
-        "bytes_sent": statistics.bytes_sent,
-        "bytes_received": statistics.bytes_received,
-        "queued": statistics.queued_tensors + statistics.queued_messages,
-        "credit_bytes": statistics.credit,
-        "waits": statistics.waits,
-        "wait_seconds": statistics.wait_seconds,
-        "dropped": statistics.dropped_old + statistics.dropped_twice,
-        "round_trip": link.control.statistics().round_trip,
-    }
-
-
-def _queues(resources: Mapping[str, ResourceManager]) -> list[dict[str, Any]]:
-    """The queues of the task, in JSON's types: how many elements each holds, and who waits there."""
-    rows = []
-    for device, manager in resources.items():
-        for container, kind, name, resource in manager.held():
-            counts = getattr(resource, "statistics", None)
-            if counts is not None and hasattr(resource, "spec"):
-                figures = asdict(counts())
-                capacity = getattr(resource.spec, "capacity", -1)
-                rows.append(
-                    {"name": name, "kind": kind, "container": container, "device": device, "capacity": capacity}
-                    | figures
-                )
-    return rows
-
-
-def _datasets(resources: Mapping[str, ResourceManager]) -> list[dict[str, Any]]:
-    """The iterators of the task, in JSON's types: the work of each stage, and how long steps wait for elements."""
-    rows = []
-    for device, manager in resources.items():
-        for container, _, name, resource in manager.held():
-            counts = getattr(resource, "statistics", None)
-            describe = None if counts is None or hasattr(resource, "spec") else getattr(counts(), "told", None)
-            if describe is not None:
-                rows.append({"name": name, "container": container, "device": device} | describe())
-    return rows
+_LEAVE_SECONDS = 5.0
+"""So long a task that has left waits for the requests that are under way."""
 
 
 @public("af")
@@ -134,6 +74,8 @@ class Server:
     Args:
         cluster: all tasks.
         job_name, task_index: which of them this is.
+        limits: for a job the least and the greatest number of its tasks, for tasks that join and leave the cluster: such as
+            `{"worker": (1, 8)}`. Any number unless given.
         devices: how many devices of each type; one CPU by default.
         memory_budget: bytes that the tensors of each device may take.
         credentials: the keys of the cluster; without any only loopback addresses are listened at.
@@ -156,10 +98,11 @@ class Server:
 
     def __init__(
         self,
-        cluster: ClusterSpec | Mapping[str, Any],
+        cluster: ClusterSpec | View | Mapping[str, Any],
         job_name: str,
         task_index: int,
         *,
+        limits: Limits | None = None,
         devices: Mapping[str, int] | None = None,
         memory_budget: int | None = None,
         credentials: Credentials | None = None,
@@ -175,14 +118,13 @@ class Server:
         recording: Recording | None = None,
         endpoints: Open | None = None,
     ) -> None:
-        self.cluster = ClusterSpec(cluster)
+        self._view = cluster if isinstance(cluster, View) else founded(ClusterSpec(cluster), limits)
         self.task = task_name(job_name, task_index)
         self._place = (job_name, 0, task_index)
-        seen = self.cluster.tasks if session_tasks is None else {*session_tasks, self.task}
-        self._session_cluster = self.cluster.only(seen)
-        address = self.cluster.address_of(self.task)
+        self._session_tasks = None if session_tasks is None else {*session_tasks, self.task}
+        address = self._view.spec.address_of(self.task)
         number = machine.fresh_incarnation() if incarnation is None else incarnation
-        self.identity = Identity(self.cluster.cluster_id, self.task, number)
+        self.identity = Identity(self._view.cluster, self.task, number)
         self.epoch = epoch
         self._credentials = credentials
         self._device_options = (devices, memory_budget)
@@ -216,9 +158,15 @@ class Server:
                 self.links.sharing = [d for d in map(as_sharing, self.worker.devices) if d is not None]
                 self.worker.steps.open()
                 self.worker_service = WorkerService(self.worker)
-                self.master = MasterService(
-                    self._session_cluster, self.identity, self.worker, self.reach, self._root, self._explained
+                self.membership = Membership(
+                    self._view, self.task, __version__, self.reach, self._root, self._follow_view
                 )
+                self.master = MasterService(
+                    self._session_spec, self.identity, self.worker, self.reach, self._root, self._explained
+                )
+                self.master.catch_up = self.membership.catch_up
+                if self.membership.is_guest:
+                    await self.membership.enter(self._view.members[self.task])
             except BaseException:
                 self.links.close()
                 raise
@@ -246,6 +194,46 @@ class Server:
     def _open_devices(self) -> list[Device]:
         counts, budget = self._device_options
         return open_devices(counts, budget, DeviceSpec(*self._place), self.links.endpoints.source)
+
+    @property
+    def cluster(self) -> ClusterSpec:
+        """The tasks that the cluster has now."""
+        return self.membership.view.spec if self._closed is not None else self._view.spec
+
+    @property
+    def _session_spec(self) -> ClusterSpec:
+        """The tasks that sessions of this server's clients use."""
+        spec = self.cluster
+        return spec if self._session_tasks is None else spec.only(self._session_tasks)
+
+    async def _follow_view(self, former: View, view: View) -> None:
+        """Sessions here get the devices of tasks that have joined, and plan without those that have left."""
+        if self.task in view.members:
+            await self.master.follow(self._session_spec)
+        elif self.task in former.members and not self.draining:
+            self.worker.draining = True
+            self._root.start(self._end_as_left())
+
+    async def _end_as_left(self) -> None:
+        """The end of a task that has left the cluster."""
+        await self.drain(_LEAVE_SECONDS)
+        self.stop()
+
+    async def leave(self) -> None:
+        """Takes the task out of its cluster: the others plan without it from then on.
+
+        Raises:
+            FailedPreconditionError: the task is the coordinator, or holds variables.
+            UnavailableError: the coordinator or a member can't be reached.
+
+        Example:
+            >>> async with af.LocalCluster({"worker": 1}, transport="local") as cluster:
+            ...     await cluster.scale(worker=2)  # the second task joins, and leaves
+            ...     await cluster.scale(worker=1)
+            ...     print(cluster.spec.tasks)
+            ['/job:worker/task:0']
+        """
+        await self.membership.leave(self.task)
 
     @property
     def address(self) -> str:
@@ -289,6 +277,7 @@ class Server:
             draining
         """
         self.worker.draining = True
+        self.membership.close()
         with anyio.move_on_after(seconds):
             while tasks := [task for link in self.links.accepted for task in link.rpc.answering]:
                 await asyncio.wait(tasks)
@@ -345,7 +334,9 @@ class Server:
             "task": self.task,
             "cluster": self.identity.cluster,
             "tasks": {task: self.cluster.address_of(task) for task in self.cluster.tasks},
-            "session_tasks": self._session_cluster.tasks,
+            "session_tasks": self._session_spec.tasks,
+            "view": self.membership.view.epoch,
+            "coordinator": self.membership.view.coordinator,
             "address": self.address,
             "incarnation": f"{self.identity.incarnation:x}",
             "epoch": self.epoch,
@@ -356,15 +347,15 @@ class Server:
             "uptime": anyio.current_time() - self._started,
             "resident_bytes": machine.resident_bytes(machine.pid()),
             "loop_delay": 0.0 if self._delay is None else self._delay.seconds,
-            "devices": [_device(device) for device in devices],
+            "devices": [device_status(device) for device in devices],
             "steps_in_flight": len(steps.running),
             "steps": steps.count,
             "steps_failed": steps.failed,
             "steps_cancelled": steps.cancelled,
             "steps_abandoned": steps.abandoned,
             "nodes": steps.nodes,
-            "queues": _queues(self.worker.resources),
-            "datasets": _datasets(self.worker.resources),
+            "queues": queue_rows(self.worker.resources),
+            "datasets": dataset_rows(self.worker.resources),
             "waiting": [
                 {"step": entry.step, "idle": entry.idle, "lines": list(entry.lines)}
                 for entry in (steps.look() if len(steps.running) <= MOST_TOLD else ())
@@ -375,8 +366,8 @@ class Server:
             "kernels": self.worker.kernels(),
             "sessions": len(self.master.sessions),
             "links": sorted(
-                [_link(link, "to") for link in self.links.outbound.values() if link.alive]
-                + [_link(link, "from") for link in self.links.inbound.values()],
+                [link_status(link, "to") for link in self.links.outbound.values() if link.alive]
+                + [link_status(link, "from") for link in self.links.inbound.values()],
                 key=lambda row: (row["peer"], row["direction"]),
             ),
         }
@@ -414,6 +405,7 @@ class Server:
                 "task": self.task,
                 "version": VERSION,
                 "epoch": self.epoch,
+                "view": self.membership.view.epoch,
                 "data": self.links.data_address,
                 "cores": machine.cores(),
                 "devices": [list(device_row(device)) for device in self.worker.devices],
@@ -457,6 +449,7 @@ class Server:
         return {
             **self.worker_service.handlers(link),
             **self.master.handlers(link),
+            **self.membership.handlers(link),
             "hello": hello,
             "ping": ping,
             "within": within,

@@ -14,6 +14,7 @@ ENTRY_POINTS: dict[str, dict[str, str]] = {
         "dump": "actorflow.frontends.cli.dump:COMMAND",
         "explain": "actorflow.frontends.cli.shell.explain:COMMAND",
         "keys": "actorflow.frontends.cli.keys:COMMAND",
+        "leave": "actorflow.frontends.cli.leave:COMMAND",
         "place": "actorflow.frontends.cli.place:COMMAND",
         "run": "actorflow.frontends.cli.run:COMMAND",
         "serve": "actorflow.frontends.serving.command:COMMAND",

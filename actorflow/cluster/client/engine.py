@@ -20,11 +20,13 @@ from actorflow.cluster.client import inquiries, own_servers
 from actorflow.cluster.client.in_flight import InFlightSteps, WaitReports
 from actorflow.cluster.client.remote_session import RemotePlan, RemoteSession
 from actorflow.cluster.config.credentials import Credentials
+from actorflow.cluster.membership.view import View, decode_view, differ
 from actorflow.cluster.partial_run import RemotePartialStep
 from actorflow.cluster.remote_step import call_step
 from actorflow.cluster.wire.endpoints import Open
 from actorflow.cluster.wire.links import CONNECT_SECONDS, Link
 from actorflow.cluster.wire.messages import (
+    AskView,
     Edges,
     Explain,
     LearnCosts,
@@ -48,6 +50,7 @@ from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTask
 from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.engine.runtime.visible_actors import TaskState
 from actorflow.engine.session.engine import Run
+from actorflow.engine.session.members import MembershipChange
 from actorflow.engine.session.partial.run import PartialStep
 from actorflow.engine.session.planning.planner import SearchReport
 from actorflow.engine.session.statistics import EdgeReport, SessionStatistics, StepCounts
@@ -299,6 +302,17 @@ class RemoteEngine(StepCounts):
     def allow_files(self, folder: str) -> None:
         """Lets the target use a folder, if it is a server of this process; others were started with theirs."""
         own_servers.allow_files(self.target.address, folder)
+
+    async def members(self) -> AsyncIterator[MembershipChange]:
+        """The tasks of the cluster, and then each change of them, as the master hears of it."""
+        former: View | None = None
+        while True:
+            link = await self.connected()
+            view = decode_view(await link.call(AskView(0 if former is None else former.epoch + 1)))
+            await self.remote.refresh_devices()
+            came, went = (tuple(view.members), ()) if former is None else differ(former, view)
+            former = view
+            yield MembershipChange(view.epoch, view.members, came, went)
 
     def statistics(self) -> SessionStatistics:
         return replace(

@@ -40,7 +40,7 @@ async def query_status(
 ) -> dict[str, Any]:
     """The status that the server at `target` reports (`Server.status`); `progress` hears how far the connection is. Raises
     UnavailableError, HandshakeRejected."""
-    status: dict[str, Any] = await _ask(target, credentials, timeout, Status(), progress=progress)
+    status: dict[str, Any] = await ask(target, credentials, timeout, Status(), progress=progress)
     return status
 
 
@@ -48,7 +48,7 @@ async def query_pending(
     target: str, credentials: Credentials | str | os.PathLike[str] | None = None, timeout: float = CONNECT_SECONDS
 ) -> str:
     """Which nodes wait on the task at `target`. Raises UnavailableError, HandshakeRejected."""
-    return str(await _ask(target, credentials, timeout, Pending()))
+    return str(await ask(target, credentials, timeout, Pending()))
 
 
 async def differing(error: OpError, cluster: ClusterSpec, me: str, peer: str, target: Target) -> OpError:
@@ -78,10 +78,10 @@ async def reset(
     """Drops containers on all tasks of the cluster; all containers where none is named. Raises UnavailableError,
     DeadlineExceededError where a task does not answer in time, HandshakeRejected."""
     seconds = timeout or RESET_SECONDS
-    await _ask(target, credentials, seconds, ResetAll(list(containers)), connect_timeout=min(seconds, CONNECT_SECONDS))
+    await ask(target, credentials, seconds, ResetAll(list(containers)), connect_timeout=min(seconds, CONNECT_SECONDS))
 
 
-async def _ask(
+async def ask(
     target: str,
     credentials: Any,
     timeout: float,
@@ -90,7 +90,7 @@ async def _ask(
     connect_timeout: float | None = None,
     progress: Callable[[str], object] | None = None,
 ) -> Any:
-    """The server's answer. Connecting may take as long as the answer, unless `connect_timeout` says otherwise."""
+    """The answer of the server at `target` to a request. Connecting may take as long, unless `connect_timeout` is given."""
     target_task = resolve(target, credentials)
     links = connect(target_task)
     try:

@@ -20,7 +20,15 @@ from actorflow.cluster.master.node_states import NodeStates, behind, keeps_state
 from actorflow.cluster.processes import startup
 from actorflow.cluster.wire.endpoints import Open
 from actorflow.cluster.wire.links import Link, Links
-from actorflow.cluster.wire.messages import CloseSession, Extend, OpenSession, Prepare, PrepareTrial, Request
+from actorflow.cluster.wire.messages import (
+    CloseSession,
+    Extend,
+    ListDevices,
+    OpenSession,
+    Prepare,
+    PrepareTrial,
+    Request,
+)
 from actorflow.cluster.wire.signatures import encode_signature
 from actorflow.engine.passes.compile import Signature
 from actorflow.engine.passes.options import PlanOptions
@@ -150,12 +158,19 @@ class RemoteSession:
                 link = await self.links.to("", self.target.address, key=key, timeout=self._timeout, progress=progress)
             left = max(_LEAST_SECONDS, until - anyio.current_time())
             self.number, devices = await link.call(OpenSession(asdict(self._options), left))
-        self.devices = [RemoteDevice(name, kind, DeviceSpec.parse(name)) for name, kind in devices]
+        self._take_devices(devices)
         self._sent = 0
         self._known.clear()
         self.placements = {}
         self._states.met(_MASTER, link)
         self.link = link
+
+    def _take_devices(self, rows: list[list[str]]) -> None:
+        self.devices = [RemoteDevice(name, kind, DeviceSpec.parse(name)) for name, kind in rows]
+
+    async def refresh_devices(self) -> None:
+        """Asks which devices the session has: tasks may have joined and left."""
+        self._take_devices(await self.ask(ListDevices))
 
     async def ask(self, request: Callable[[int], Request]) -> Any:
         """Asks the master, and gives its reply. `request` makes the request from the session's number."""

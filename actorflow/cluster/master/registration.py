@@ -17,6 +17,7 @@ from actorflow.cluster.wire.messages import Register
 from actorflow.cluster.wire.signatures import Form
 from actorflow.cluster.worker.task_partition import CrossTaskEdge, TaskPartition, encode_partition
 from actorflow.cluster.worker.worker import Owner, Worker
+from actorflow.engine.passes.compile import Signature
 from actorflow.engine.session.waiting.deadline import noted_by, noting
 from actorflow.engine.session.waiting.diagnosis import ResourceUsers
 from actorflow.graph.node import Node
@@ -56,12 +57,16 @@ class MasterPlan:
     partitioned: PartitionedGraph
     forms: tuple[Form, ...]
     partial: bool = False
+    asked: tuple[Signature, bool] | None = None
+    """The signature, and whether the plan is coalesced."""
     members: tuple[RegisteredPartition, ...] = ()
+    stale: bool = False
+    """Whether a task has left since, or come back, which takes part: the signature has to be divided again."""
 
     @property
     def current(self) -> bool:
         """Whether it can run: it is registered, and all links are those that it was registered over."""
-        return bool(self.members) and all(m.link is None or m.link.alive for m in self.members)
+        return bool(self.members) and not self.stale and all(m.link is None or m.link.alive for m in self.members)
 
     def fetches(self, results: Sequence[Sequence[Any]]) -> list[Any]:
         """The step's fetches from those of its members."""

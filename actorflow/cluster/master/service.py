@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import msgpack
 
+from actorflow.base.reports.logs import get_logger
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.master.registration import MasterPlan, Tasks
 from actorflow.cluster.master.session import MasterSession
@@ -24,6 +25,7 @@ from actorflow.cluster.wire.messages import (
     Explain,
     Extend,
     LearnCosts,
+    ListDevices,
     Measured,
     OpenSession,
     PosePlacement,
@@ -51,10 +53,12 @@ from actorflow.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
+    OpError,
     ResourceExhaustedError,
     UnavailableError,
 )
 
+_LOG = get_logger("cluster")
 MOST_SESSIONS = 1024
 """The number of sessions that one connection may have."""
 _FLUSH_SECONDS = 1.0
@@ -75,14 +79,36 @@ class MasterService:
         self.sessions: dict[int, tuple[MasterSession, Link]] = {}
         self.only = ""
         """The client that has the cluster for itself; "" for none."""
+        self.catch_up: Callable[[Mapping[str, Link | None]], Awaitable[None]] | None = None
+        """Takes a newer view of the cluster that one of the links has named."""
         self._cluster = cluster
         self._me = me
         self._worker = worker
         self._root = root
         self._explain = explain
-        addresses = {name: cluster.address_of(name) for name in cluster.tasks}
-        self._tasks = Tasks(addresses, me.task, me.incarnation, reach)
+        self._addresses = {name: cluster.address_of(name) for name in cluster.tasks}
+        self._tasks = Tasks(self._addresses, me.task, me.incarnation, reach)
         self._numbers = itertools.count((me.incarnation & (1 << 62) - 1) >> 31 << 31)
+
+    async def follow(self, cluster: ClusterSpec) -> None:
+        """The cluster has these tasks from now on: new sessions use them, and those that are open extend their devices, or
+        plan without what has left. Steps that are under way go on."""
+        if cluster == self._cluster:
+            return
+        self._cluster = cluster
+        addresses = {name: cluster.address_of(name) for name in cluster.tasks}
+        came = [task for task, address in addresses.items() if self._addresses.get(task) != address]
+        self._addresses.clear()
+        self._addresses.update(addresses)
+        links: dict[str, Link] = {}
+        for task in came:
+            if self.sessions and task != self._me.task:
+                try:
+                    links[task] = await self._tasks.link(task)
+                except OpError as error:
+                    _LOG.warning("a task that has joined is not reached", task=task, error=str(error))
+        for session, _ in list(self.sessions.values()):
+            await session.follow(links)
 
     def end_clients(self, why: str) -> None:
         """Ends the links of all clients; they connect again."""
@@ -131,6 +157,9 @@ class MasterService:
         async def replan(request: Replan) -> None:
             await self._session(request.session, link).replan()
 
+        async def list_devices(request: ListDevices) -> list[Any]:
+            return self._session(request.session, link).device_rows()
+
         async def learn_costs(request: LearnCosts) -> None:
             self._session(request.session, link).learn(*_decode_costs(request.costs))
 
@@ -158,6 +187,7 @@ class MasterService:
             "measured": measured,
             "waits": waits,
             "replan": replan,
+            "list_devices": list_devices,
             "learn_costs": learn_costs,
             "pose_placement": pose_placement,
             "search_placement": search_placement,
@@ -227,11 +257,19 @@ class MasterService:
         except TypeError as error:
             raise InvalidArgumentError(f"The session's options are not known here: {error}") from error
         timeout = math.inf if request.timeout is None else request.timeout
-        links = await connect_all(self._cluster, self._me.task, self._worker.links, timeout, self._explain)
+        until = anyio.current_time() + timeout
+        while True:
+            cluster = self._cluster
+            left = max(0.0, until - anyio.current_time())
+            links = await connect_all(cluster, self._me.task, self._worker.links, left, self._explain)
+            if self.catch_up is not None:
+                await self.catch_up(links)
+            if cluster == self._cluster:
+                break
         session = MasterSession(next(self._numbers), self._tasks, self._worker, self._numbers)
-        devices = await session.open(options, links)
+        session.open(options, links)
         self.sessions[session.number] = (session, link)
-        return [session.number, [[device.name, device.type] for device in devices]]
+        return [session.number, session.device_rows()]
 
     def _lost_client(self, link: Link) -> None:
         """A client is gone: its steps are stopped by the end of their calls, its sessions here."""

@@ -69,19 +69,41 @@ class MasterSession:
         self._registrar = Registrar(number, self, tasks, worker, numbers, states, users)
         self.steps = MasterSteps(tasks.me, worker, self, self._ready)
 
-    async def open(self, options: PlanOptions, links: Mapping[str, Link | None]) -> list[RemoteDevice]:
+    def open(self, options: PlanOptions, links: Mapping[str, Link | None]) -> None:
         """Takes the devices of all tasks, which `links` reach, the own task's first."""
-        devices = [
-            remote_device(device_row(device), self._tasks.me, machine.cores()) for device in self._worker.devices
-        ]
-        for link in links.values():
-            if link is not None:
-                host = link.task if link.tokens.reach is Reach.ANY else self._tasks.me
-                devices += [remote_device(row, host, link.about["cores"]) for row in link.about["devices"]]
         mine = self._worker.devices
+        devices = [remote_device(device_row(device), self._tasks.me, machine.cores()) for device in mine]
+        devices += [device for link in links.values() if link is not None for device in self._devices_of(link)]
         folding = PlanBuilder(mine, {device.name: ResourceManager() for device in mine})
         self._planner = Planner(self.graph, devices, folding, options, by_task)
-        return devices
+
+    def _devices_of(self, link: Link) -> list[RemoteDevice]:
+        host = link.task if link.tokens.reach is Reach.ANY else self._tasks.me
+        return [remote_device(row, host, link.about["cores"]) for row in link.about["devices"]]
+
+    def device_rows(self) -> list[list[str]]:
+        """The names and types of its devices."""
+        assert self._planner is not None
+        return [[device.name, device.type] for device in self._planner.devices]
+
+    async def follow(self, links: Mapping[str, Link]) -> None:
+        """Takes the devices of tasks that have joined, which `links` reach, and lets go of tasks that have left: plans that need
+        them are made again when they run next."""
+        assert self._planner is not None
+        async with self._lock:
+            present = [
+                device
+                for device in self._planner.devices
+                if task_of(device.name) in self._tasks.addresses and task_of(device.name) not in links
+            ]
+            fresh = [device for link in links.values() for device in self._devices_of(link)]
+            await self._planner.use([*present, *fresh])
+            self._known.clear()
+            self._told = 0
+            for plan in self.plans:
+                plan.stale = plan.stale or any(
+                    share.task not in self._tasks.addresses or share.task in links for share in plan.partitioned.shares
+                )
 
     def extend(self, since: int, nodes: bytes) -> int:
         """Adds nodes behind the first `since`. Some may be here already: the client sends them again when it did not wait for
@@ -123,7 +145,7 @@ class MasterSession:
             number = self._known.get(partitioned)
             if number is not None:
                 return number
-            plan = MasterPlan(partitioned, tuple(signature.feeds.values()), signature.partial)
+            plan = MasterPlan(partitioned, tuple(signature.feeds.values()), signature.partial, (signature, coalesce))
             await self._registrar.register(plan)
             self.plans.append(plan)
             self._known[partitioned] = len(self.plans) - 1
@@ -148,6 +170,11 @@ class MasterSession:
         if not plan.current:
             async with self._lock:
                 if not plan.current:
+                    if plan.stale and plan.asked is not None:
+                        assert self._planner is not None
+                        signature, coalesce = plan.asked
+                        plan.partitioned = await self._planner.plan(signature, coalesce=coalesce, ordered=True)
+                        plan.stale = False
                     try:
                         await self._registrar.register(plan)
                     except UnavailableError as error:

@@ -71,6 +71,10 @@ class LocalCluster(BlockingFacade[local.LocalCluster]):
     target_of = forwarded(local.LocalCluster.target_of)
     runs = forwarded(local.LocalCluster.runs)
 
+    def scale(self, *, saved: bool = False, **jobs: int) -> None:
+        """See `actorflow.LocalCluster.scale`."""
+        self._driver.call(lambda: self._cluster.scale(saved=saved, **jobs))
+
     def close(self) -> None:
         """See `actorflow.LocalCluster.aclose`."""
         self._last_call(self._inner.aclose)

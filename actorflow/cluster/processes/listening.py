@@ -52,6 +52,21 @@ def listen_address(address: str, listen: str | None = None) -> str:
     return f"{scheme}://{f'[{interface}]' if ':' in interface else interface}:{wanted_port}"
 
 
+def own_address_toward(target: str) -> str:
+    """The number of this machine by which it reaches `scheme://host:port`. Raises UnavailableError where no way leads there."""
+    host, port = _parts(target)
+    try:
+        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect(place)  # nothing is sent
+            return str(probe.getsockname()[0])
+    except OSError as error:
+        raise UnavailableError(
+            f"No way leads to {target}: {error.strerror or error}.",
+            hint="--advertise HOST:PORT says where this task is.",
+        ) from None
+
+
 def address_of_interface(name: str) -> str:
     """The IPv4 address of a network interface. Raises InvalidArgumentError if there is none."""
     names = [interface for _, interface in socket.if_nameindex()]

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
@@ -19,6 +19,8 @@ from actorflow.base.reports.logs import LEVELS
 from actorflow.base.unpicklable import unpicklable
 from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.config.spec import ClusterSpec, parse_task, task_name
+from actorflow.cluster.launch.scaling import HOST, Scaling
+from actorflow.cluster.membership.view import Limits, founded
 from actorflow.cluster.processes.launcher import Launcher, require_python
 from actorflow.cluster.processes.listening import Reservation
 from actorflow.cluster.processes.local_process import LocalProcess
@@ -38,7 +40,6 @@ from actorflow.public import public
 if TYPE_CHECKING:
     from actorflow.cluster.server import Server
 
-_HOST = "127.0.0.1"
 _STOP_SECONDS = 2.0
 _SHOWN_LINES = 6
 
@@ -53,7 +54,7 @@ class _Here:
 
 
 @public("af")
-class LocalCluster:
+class LocalCluster(Scaling):
     """A process on this host for each task, with keys and ports of its own.
 
     The processes end with the block, and with this process, in whatever way that ends.
@@ -84,6 +85,7 @@ class LocalCluster:
         recording: how much each task remembers of its last steps; see `Recording`.
         launcher: what starts the processes, if several clusters are to share a launcher; it stays open.
         startup_seconds: how long the start may take; a minute and two seconds more for each task unless given.
+        limits: for a job the least and the greatest number of its tasks, for `scale`: such as `{"worker": (1, 8)}`.
 
     Raises:
         InvalidArgumentError: there are no tasks, or no transport of that name is installed.
@@ -109,6 +111,7 @@ class LocalCluster:
         recording: Recording | None = None,
         launcher: Launcher | None = None,
         startup_seconds: float | None = None,
+        limits: Limits | None = None,
     ) -> None:
         count = sum(jobs.values())
         if not count or min(jobs.values()) < 0:
@@ -128,7 +131,7 @@ class LocalCluster:
         self._processes: dict[str, LocalProcess] = {}
         self._here: dict[str, _Here] = {}
         self._group: TaskGroup | None = None
-        self._template = {
+        self._template: dict[str, Any] = {
             "credentials": None if self._is_here or control.make_keys is None else Credentials.make(),
             "devices": None if devices is None else dict(devices),
             "memory_budget": memory_budget,
@@ -142,6 +145,7 @@ class LocalCluster:
         self._launcher = launcher or Launcher(_threads_each(count))
         self._own_launcher = launcher is None
         self._spec: ClusterSpec | None = None
+        self._limits = limits
         self._open = False
 
     # ---- what it is
@@ -225,14 +229,18 @@ class LocalCluster:
         if self._log_dir is not None:
             prepare_folder(self._log_dir)
         for _ in range(sum(self._jobs.values())):
-            self._reservations.append(Reservation(_HOST))
+            self._reservations.append(Reservation(HOST))
         ports = iter(reservation.port for reservation in self._reservations)
         self._spec = ClusterSpec(
-            {job: [f"{self._scheme}://{_HOST}:{next(ports)}" for _ in range(n)] for job, n in self._jobs.items()}
+            {job: [f"{self._scheme}://{HOST}:{next(ports)}" for _ in range(n)] for job, n in self._jobs.items()}
         )
-        for task in self._spec.tasks:
-            self._config[task] = TaskConfig(self._spec, *parse_task(task), **self._template)  # type: ignore[arg-type]
+        self._configure()
         await self._come_up(self._spec.tasks)
+
+    def _configure(self) -> None:
+        view = None if self._limits is None else founded(self.spec, self._limits)
+        for task in self.spec.tasks:
+            self._config[task] = TaskConfig(self.spec, *parse_task(task), **self._template, view=view)
 
     async def _come_up(self, tasks: Sequence[str]) -> None:
         """Starts processes and waits until all are up, or a process is found not to come up."""
@@ -279,8 +287,8 @@ class LocalCluster:
         )
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
+        self._configure()
         for task in self._spec.tasks:
-            self._config[task] = TaskConfig(self._spec, *parse_task(task), **self._template)  # type: ignore[arg-type]
             await self._group.start(self._serve, task)
 
     async def _serve(self, task: str, *, task_status: TaskStatus[None]) -> None:

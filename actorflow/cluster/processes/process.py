@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from actorflow.base.origins import host_and_port
+from actorflow.cluster.membership.view import GUEST
 from actorflow.cluster.processes.task_config import MessageAssembler, TaskConfig, send
 from actorflow.engine.runtime.event_loops.polling import new_event_loop
-from actorflow.errors import InvalidArgumentError
+from actorflow.errors import InvalidArgumentError, OpError
 
 if TYPE_CHECKING:
     from actorflow.cluster.server import Server
@@ -39,7 +40,7 @@ def make_server(config: TaskConfig) -> Server:
     from actorflow.cluster.server import Server
 
     return Server(
-        config.cluster,
+        config.view or config.cluster,
         config.job,
         config.index,
         devices=config.devices,
@@ -74,7 +75,8 @@ async def _live(config: TaskConfig, parent: Parent | None, up: Callable[[Server]
         async with make_server(config) as server:
             _settle()
             async with anyio.create_task_group() as group:
-                group.start_soon(_obey, signals, server, group.cancel_scope)
+                has_joined = parent is None and config.view is not None and config.view.epoch == GUEST
+                group.start_soon(_obey, signals, server, group.cancel_scope, has_joined)
                 if config.metrics_port is not None:
                     from actorflow.cluster.processes.metrics_port import serve_metrics
 
@@ -92,10 +94,15 @@ async def _live(config: TaskConfig, parent: Parent | None, up: Callable[[Server]
             _bound_the_end(_CLOSE_SECONDS)
 
 
-async def _obey(signals: _Signals, server: Server, scope: anyio.CancelScope) -> None:
-    """The first signal drains."""
+async def _obey(signals: _Signals, server: Server, scope: anyio.CancelScope, leaves: bool) -> None:
+    """The first signal drains. A task that has joined a running cluster leaves it before that."""
     await signals.first.wait()
     with anyio.move_on_after(DRAIN_SECONDS):
+        if leaves:
+            try:
+                await server.leave()
+            except OpError as error:
+                _say(f"{server.task} ends without leaving the cluster: {error.message}")
         await server.drain(DRAIN_SECONDS)
     scope.cancel()
 

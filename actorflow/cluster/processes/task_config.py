@@ -15,6 +15,7 @@ from typing import Any
 
 from actorflow.cluster.config.credentials import Credentials
 from actorflow.cluster.config.spec import ClusterSpec, task_name
+from actorflow.cluster.membership.view import View, decode_view
 from actorflow.engine.runtime.diagnostics.recorder import Recording
 
 _LENGTH = struct.Struct("!I")
@@ -27,6 +28,7 @@ class TaskConfig:
 
     `imports` are modules that are imported before the server starts: they register ops and kernels of a program's own.
     `log_level` is the least that its log shows. `metrics_port` is a port for Prometheus, at the address `metrics_host`.
+    `view` is the membership of the cluster, where it is another than its description at the start.
     """
 
     cluster: ClusterSpec
@@ -48,6 +50,7 @@ class TaskConfig:
     log_level: str = "info"
     metrics_port: int | None = None
     metrics_host: str = "127.0.0.1"
+    view: View | None = None
 
     @property
     def task(self) -> str:
@@ -67,6 +70,7 @@ def to_message(config: TaskConfig) -> dict[str, Any]:
     plain["credentials"] = None if config.credentials is None else asdict(config.credentials)
     plain["recording"] = None if config.recording is None else asdict(config.recording)
     plain["allowed"] = sorted(config.allowed)
+    plain["view"] = None if config.view is None else config.view.encode().hex()
     return plain
 
 
@@ -83,6 +87,7 @@ def from_message(message: Mapping[str, Any]) -> TaskConfig:
         recording=None if config.recording is None else Recording(**fields["recording"]),
         file_roots=None if config.file_roots is None else tuple(config.file_roots),
         imports=tuple(config.imports),
+        view=None if fields["view"] is None else decode_view(bytes.fromhex(fields["view"])),
     )
 
 

@@ -166,6 +166,14 @@ class Replan(Request):
 
 
 @dataclass(frozen=True, slots=True)
+class ListDevices(Request):
+    """Asks for the devices of a session, which change as tasks join and leave: the reply is a list of [device, type]."""
+
+    method = "list_devices"
+    session: int
+
+
+@dataclass(frozen=True, slots=True)
 class PrepareTrial(Request):
     """`Prepare`, by the placement on trial, if any."""
 
@@ -312,6 +320,67 @@ class Costs(Request):
 
     method = "costs"
     session: int
+
+
+# Of members of a cluster, and of tasks that join it or leave it
+
+
+@dataclass(frozen=True, slots=True)
+class AskView(Request):
+    """Asks for the view of the cluster that the task has: the reply is a packed `View`. With `after` above 0 the reply comes
+    when the task has a view of that epoch or a later epoch."""
+
+    method = "ask_view"
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class InstallView(Request):
+    """Brings a packed `View`. The reply comes when the task follows it. It is refused where the task has a later view."""
+
+    method = "install_view"
+    view: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Reserve(Request):
+    """Asks for a place in the cluster: of that job and with that number, nil for any, at that address. The reply is
+    [task, packed view]; the place is kept for a minute."""
+
+    method = "reserve"
+    job: str
+    index: int | None
+    address: str
+    release: str
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Request):
+    """Makes a task that is up a member. The reply is the packed `View`, when all members have it."""
+
+    method = "join"
+    task: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Leave(Request):
+    """Takes a task out of the cluster; the reply is as that of Join. `how` is one of `LEAVING`."""
+
+    method = "leave"
+    task: str
+    how: str
+
+
+LEAVING = ("drained", "saved", "lost")
+"""The ways to leave: a task that holds variables is refused; it may hold some, which are in a checkpoint; it does not live."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskState(Request):
+    """Asks for the names of the variables that the task holds."""
+
+    method = "ask_state"
 
 
 # Of the chief's supervisor to all tasks

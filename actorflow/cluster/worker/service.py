@@ -12,6 +12,7 @@ from actorflow.cluster.wire.failures import decode_error
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import (
     AbortStep,
+    AskState,
     Costs,
     LinkTraffic,
     Pending,
@@ -72,6 +73,9 @@ class WorkerService:
         async def reset(request: Reset) -> None:
             self._worker.reset(request.containers)
 
+        async def ask_state(request: AskState) -> list[str]:
+            return self._worker.kept()
+
         async def pending(request: Pending) -> str:
             return self._worker.pending()
 
@@ -96,6 +100,7 @@ class WorkerService:
             "abort_step": abort_step,
             "release": release,
             "reset": reset,
+            "ask_state": ask_state,
             "pending": pending,
             "look": look,
             "carried": carried,

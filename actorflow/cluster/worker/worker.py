@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -90,6 +90,18 @@ class Worker:
         """Raises UnavailableError where no step may begin any more."""
         if self.draining:
             raise UnavailableError(f"{self.links.me.task} is about to end, and takes no new work.")
+
+    def kept(self) -> list[str]:
+        """The names of what this task alone holds: variables, and tables and queues with elements."""
+        names = []
+        for manager in self.resources.values():
+            for _, _, name, resource in manager.held():
+                has_value = bool(getattr(resource, "initialized", None))
+                has_entries = isinstance(resource, Sized) and len(resource) > 0
+                has_elements = hasattr(resource, "spec") and bool(getattr(resource.statistics(), "size", None))
+                if has_value or has_entries or has_elements:
+                    names.append(name)
+        return names
 
     def _record(self, recording: Recording) -> None:
         folder, task = recording.destination, self.links.me.task

@@ -53,6 +53,7 @@ from actorflow.compat.v1 import InteractiveSession as InteractiveSession
 from actorflow.compat.v1 import LocalCluster as LocalCluster
 from actorflow.compat.v1 import LogMessage as LogMessage
 from actorflow.compat.v1 import MONOLITHIC_BUILD as MONOLITHIC_BUILD
+from actorflow.compat.v1 import MembershipChange as MembershipChange
 from actorflow.compat.v1 import MetaGraphDef as MetaGraphDef
 from actorflow.compat.v1 import Module as Module
 from actorflow.compat.v1 import NameAttrList as NameAttrList
@@ -770,6 +771,7 @@ __all__ = [
     "LocalCluster",
     "LogMessage",
     "MONOLITHIC_BUILD",
+    "MembershipChange",
     "MetaGraphDef",
     "Module",
     "NameAttrList",

@@ -185,6 +185,7 @@ from actorflow.engine.runtime.diagnostics.trace import Trace as Trace
 from actorflow.engine.runtime.event_loops.polling import new_event_loop as new_event_loop
 from actorflow.engine.runtime.visible_actors import TaskState as TaskState
 from actorflow.engine.session.link_probe import measure_links as measure_links
+from actorflow.engine.session.members import MembershipChange as MembershipChange
 from actorflow.engine.session.planning.trial import PlacementTrial as PlacementTrial
 from actorflow.engine.session.settings import SessionLimits as SessionLimits
 from actorflow.engine.session.settings import ValueOptions as ValueOptions
@@ -760,6 +761,7 @@ __all__ = [
     "LocalCluster",
     "LogMessage",
     "MONOLITHIC_BUILD",
+    "MembershipChange",
     "MetaGraphDef",
     "Module",
     "NameAttrList",

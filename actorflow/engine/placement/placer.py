@@ -94,6 +94,14 @@ class Placer:
         self.placed = {}
         self._reasons = {}
 
+    def use(self, devices: Sequence[Candidate]) -> None:
+        """Places nodes on these devices from now on. Nodes keep their devices unless these are gone."""
+        names = {device.name for device in devices}
+        self._devices = devices
+        self.placed = {name: device for name, device in self.placed.items() if device in names}
+        self._held = {name: device for name, device in self._held.items() if device in names}
+        self._reasons = {name: reason for name, reason in self._reasons.items() if name in self.placed}
+
     def pose(self, observed: Sequence[NodeMeasurement]) -> Posed:
         """The question to a search: what runs most often, by what runs have shown, with the present placement. Has no problem
         where nothing has a choice."""

@@ -16,6 +16,7 @@ engine.py              `Engine`: whoever runs the steps of a session, in this pr
 inspection.py          `Inspection`: what a session tells of its devices, its steps, and where its nodes are
 link_probe.py          `measure_links`: what transfers between the tasks of a cluster cost, by steps that do nothing else
 local.py               the engine of a session in this process: its own devices, plans, and steps
+members.py             `MembershipChange`: how the tasks of a cluster have changed
 prefetch.py            runs that are started before anybody asks for their results, so that input comes in while a program
                        computes
 session.py             `Session`: a client's handle to the runtime, which runs parts of a graph and keeps their state (paper

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,6 +13,7 @@ from actorflow.engine.placement.search.problem import SearchProblem
 from actorflow.engine.runtime.diagnostics.trace import Trace
 from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.engine.runtime.visible_actors import TaskState
+from actorflow.engine.session.members import MembershipChange
 from actorflow.engine.session.partial.run import PartialStep
 from actorflow.engine.session.planning.planner import SearchReport
 from actorflow.engine.session.statistics import EdgeReport, SessionStatistics
@@ -127,6 +128,9 @@ class Engine(Protocol):
 
     async def channels(self) -> list[EdgeReport]:
         """The traffic of the edges between tasks."""
+
+    def members(self) -> AsyncIterator[MembershipChange]:
+        """The tasks of the cluster, and each change of them."""
 
     def pending(self) -> str:
         """The things that the steps in flight wait for."""

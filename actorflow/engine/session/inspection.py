@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from actorflow.base.reports import markup
@@ -10,6 +11,7 @@ from actorflow.engine.placement.measuring import NodeMeasurement
 from actorflow.engine.runtime.diagnostics.trace import Prediction, Trace
 from actorflow.engine.runtime.visible_actors import TaskState
 from actorflow.engine.session.engine import Engine
+from actorflow.engine.session.members import MembershipChange
 from actorflow.engine.session.statistics import EdgeReport, SessionStatistics
 from actorflow.errors import FailedPreconditionError
 from actorflow.graph.graph import Graph
@@ -226,6 +228,26 @@ class Inspection:
             ['double:0']
         """
         return await self._engine.channels()
+
+    def members(self) -> AsyncIterator[MembershipChange]:
+        """The tasks of the cluster, and then each change of them, without end.
+
+        Example:
+            >>> async with af.LocalCluster({"worker": 1}, transport="local") as cluster:
+            ...     async with af.Session(cluster.target) as session:
+            ...         async for change in session.members():
+            ...             print(*change.joined)
+            ...             if change.epoch == 2:
+            ...                 break
+            ...             await cluster.scale(worker=2)
+            /job:worker/task:0
+            /job:worker/task:1
+
+        Raises:
+            FailedPreconditionError: the session is of this process, and has no cluster.
+            UnavailableError: its master is lost; another call tells the tasks again.
+        """
+        return self._engine.members()
 
     def statistics(self) -> SessionStatistics:
         """The session's counters.

@@ -22,6 +22,7 @@ from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.engine.runtime.state.resources import ResourceManager
 from actorflow.engine.session.devices import open_devices, shared_resources
 from actorflow.engine.session.engine import Run
+from actorflow.engine.session.members import MembershipChange
 from actorflow.engine.session.partial.run import LocalPartialStep, PartialStep
 from actorflow.engine.session.planning.builder import CompiledPlans, PlanBuilder
 from actorflow.engine.session.planning.planner import Divided, Planner, SearchReport
@@ -170,6 +171,13 @@ class LocalEngine:
 
     async def channels(self) -> list[EdgeReport]:
         return []
+
+    def members(self) -> AsyncIterator[MembershipChange]:
+        """Raises FailedPreconditionError: there is no cluster."""
+        raise FailedPreconditionError(
+            "The session is of this process, and has no cluster whose tasks could change.",
+            hint="async with af.LocalCluster(...) as cluster, af.Session(cluster.target) as session: ...",
+        )
 
     def statistics(self) -> SessionStatistics:
         frozen = sum(plan.freezing is not None and plan.freezing.is_frozen for plan in self.planner.plans())

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+import anyio
 
 from actorflow.base.reports import logs
+from actorflow.cluster.client.membership import reserve
 from actorflow.cluster.config import credentials, environment
+from actorflow.cluster.config.credentials import resolve
+from actorflow.cluster.config.spec import ClusterSpec, canonical, parse_task
+from actorflow.cluster.membership.view import founded
 from actorflow.cluster.processes import process
-from actorflow.cluster.processes.listening import check_files, check_listen, listen_address
+from actorflow.cluster.processes.listening import (
+    Reservation,
+    check_files,
+    check_listen,
+    listen_address,
+    own_address_toward,
+)
 from actorflow.cluster.processes.task_config import TaskConfig
 from actorflow.cluster.processes.task_main import _configure_logs, banner, run_child
 from actorflow.engine.runtime.diagnostics.recorder import Recording
@@ -20,9 +33,6 @@ from actorflow.engine.transport.base import Reach
 from actorflow.engine.transport.installed import AUTO, find
 from actorflow.errors import InvalidArgumentError, PermissionDeniedError
 from actorflow.frontends.cli.main import Command
-
-if TYPE_CHECKING:
-    pass
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +58,17 @@ def _task_arguments(parser: argparse.ArgumentParser) -> None:
         "--task",
         metavar="N",
         help="the number of this task in its job; `hostname` takes it from the end of this host's name",
+    )
+    where.add_argument(
+        "--join",
+        metavar="TARGET",
+        help="join the running cluster of this task, tcp://host:port; --job is needed, and --task for a certain number",
+    )
+    where.add_argument(
+        "--limits",
+        metavar="JOB=LEAST:MOST,...",
+        help="how many tasks a job has at least and at most while tasks join and leave, such as worker=1:8; "
+        "for the tasks that begin a cluster",
     )
     where.add_argument(
         "--from-slurm",
@@ -148,7 +169,12 @@ def add_log_level(parser: argparse._ActionsContainer) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     if arguments.orders_from is not None:
         return run_child(arguments.orders_from)
-    config = read_config(arguments)
+    with contextlib.ExitStack() as stack:
+        config = read_config(arguments) if arguments.join is None else joining(arguments, stack)
+        return _start(arguments, config)
+
+
+def _start(arguments: argparse.Namespace, config: TaskConfig) -> int:
     listen = listen_address(config.address, arguments.listen)
     config = replace(config, listen=listen)
     check_files(config.cluster)
@@ -163,20 +189,58 @@ def _run(arguments: argparse.Namespace) -> int:
     return process.run_task(config, up=lambda server: print(banner(config, server), file=sys.stderr, flush=True))
 
 
+def joining(arguments: argparse.Namespace, stack: contextlib.ExitStack) -> TaskConfig:
+    """The configuration of a task that joins a running cluster, whose coordinator gives it its number. Its port is kept until
+    `stack` is closed. Raises OpError where the cluster does not take it."""
+    if arguments.job is None or arguments.cluster is not None or arguments.limits is not None:
+        raise InvalidArgumentError(
+            "--join takes --job, and no --cluster or --limits: the running cluster has these.",
+            hint="actorflow worker --join tcp://host:port --job worker",
+        )
+    keys = _keys(arguments, None)
+    target = resolve(arguments.join, keys)
+    address = arguments.advertise
+    if address is None:
+        host = own_address_toward(target.address)
+        reservation = Reservation(host)
+        stack.callback(reservation.close)
+        address = f"{f'[{host}]' if ':' in host else host}:{reservation.port}"
+    address = canonical(address, "--advertise")
+    number = None if arguments.task is None else environment.own_number(arguments.task)
+    task, view = anyio.run(reserve, target, None, arguments.job, number, address)
+    return replace(_configured(arguments, view.spec, *parse_task(task), keys), view=view, advertise=address)
+
+
 def read_config(arguments: argparse.Namespace, environ: Mapping[str, str] | None = None) -> TaskConfig:
     """The configuration in the command line and the environment. Raises OpError if they are invalid."""
+    place = _place(arguments, environ)
+    place.task  # noqa: B018  (raises if it is not in the cluster)
+    assert place.job is not None and place.index is not None
+    config = _configured(arguments, place.cluster, place.job, place.index, _keys(arguments, environ))
+    if arguments.limits is None:
+        return config
+    return replace(config, view=founded(place.cluster, read_limits(arguments.limits)))
+
+
+def _keys(arguments: argparse.Namespace, environ: Mapping[str, str] | None) -> credentials.Credentials | None:
+    return credentials.read_keys(arguments.keys) if arguments.keys else credentials.from_environment(environ)
+
+
+def _configured(
+    arguments: argparse.Namespace,
+    cluster: ClusterSpec,
+    job: str,
+    index: int,
+    keys: credentials.Credentials | None,
+) -> TaskConfig:
     if arguments.transport != AUTO and find(arguments.transport).reach is Reach.PROCESS:
         raise InvalidArgumentError(
             f"--transport {arguments.transport} joins tasks of one process only, and a worker is a process of its own."
         )
-    place = _place(arguments, environ)
-    place.task  # noqa: B018  (raises if it is not in the cluster)
-    keys = credentials.read_keys(arguments.keys) if arguments.keys else credentials.from_environment(environ)
-    assert place.job is not None and place.index is not None
     return TaskConfig(
-        place.cluster,
-        place.job,
-        place.index,
+        cluster,
+        job,
+        index,
         credentials=keys,
         allowed=credentials.read_allowed(arguments.allow) if arguments.allow else frozenset(),
         devices=read_counts(arguments.devices, "--devices") if arguments.devices else None,
@@ -231,6 +295,19 @@ def read_counts(text: str, option: str) -> dict[str, int]:
             raise InvalidArgumentError(f"{option} {text}: {part!r} is not of the form NAME=COUNT, or is given twice.")
         counts[name] = int(count or 1)
     return counts
+
+
+def read_limits(text: str) -> dict[str, tuple[int, int | None]]:
+    """`worker=1:8,ps=1:` as a dictionary; no greatest number stands for any. Raises InvalidArgumentError."""
+    limits: dict[str, tuple[int, int | None]] = {}
+    for part in text.split(","):
+        match = re.fullmatch(r"(\w[\w\-]*)=(\d{1,6}):(\d{1,6})?", part.strip())
+        if match is None or match[1] in limits:
+            raise InvalidArgumentError(
+                f"--limits {text}: {part!r} is not of the form JOB=LEAST:MOST, or is given twice.", hint="worker=1:8"
+            )
+        limits[match[1]] = int(match[2]), None if match[3] is None else int(match[3])
+    return limits
 
 
 def _log_to(folder: str, name: str) -> None:

@@ -129,6 +129,24 @@ class Planner(Generic[P]):
             self._plans.clear()
             self._candidate = None
 
+    @property
+    def devices(self) -> Sequence[Candidate]:
+        """The devices on which it places nodes."""
+        return self._devices
+
+    async def use(self, devices: Sequence[Candidate]) -> None:
+        """Places nodes on these devices from now on, and lets go of all plans. A node whose device is not there any more is
+        placed again."""
+
+        def change() -> None:
+            with self._lock:
+                self._devices = list(devices)
+                self.placer.use(self._devices)
+                self._plans.clear()
+                self._candidate = None
+
+        await on_thread(change)
+
     def learn(self, learned: Sequence[NodeMeasurement], links: LinkCosts | None) -> None:
         """Takes costs that other runs have taught; see `Placer.learn`."""
         with self._lock:

@@ -1,0 +1,354 @@
+"""`Membership`: the view that a task has, and the requests that read it or, at the coordinator, change it.
+
+A change is one round. The coordinator asks all members for their views, so that after a restart it knows the newest view. It
+makes the next view, takes it itself, and tells it to all members; whoever asked for the change hears when all members have it.
+A member that can't be reached stops changes until it is back, or is declared lost by name. A task refuses a view that is older
+than its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import anyio
+
+from actorflow.base.reports.logs import get_logger
+from actorflow.cluster.config.spec import parse_task
+from actorflow.cluster.membership.view import GUEST, View, decode_view, differ, joined, left, newer, place_for
+from actorflow.cluster.wire.failures import first_of
+from actorflow.cluster.wire.links import CONNECT_SECONDS, Link
+from actorflow.cluster.wire.messages import LEAVING, AskState, AskView, InstallView, Join, Leave, Reserve
+from actorflow.cluster.wire.rpc import Handler
+from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OpError,
+    UnavailableError,
+)
+
+_LOG = get_logger("cluster")
+_RESERVED_SECONDS = 60.0
+_AGAIN_SECONDS = 0.25
+_WATCH_SECONDS = 1.0
+_MOST_NAMED = 4
+
+
+class Membership:
+    """The view of one task.
+
+    Args:
+        view: the first view of the task; that of a guest until it has joined.
+        me: the task.
+        release: of this installation; tasks of another release are refused.
+        reach: gives the link to a task.
+        root: runs what goes on beside requests.
+        on_view: awaited with the former and the present view, before a member says that it has the view.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        me: str,
+        release: str,
+        reach: Callable[[str, str], Awaitable[Link]],
+        root: BackgroundTasks,
+        on_view: Callable[[View, View], Awaitable[None]],
+    ) -> None:
+        self.view = view
+        self._me = me
+        self._release = release
+        self._reach = reach
+        self._root = root
+        self._on_view = on_view
+        self._changed = anyio.Event()
+        self._closed = False
+        self._changing = anyio.Lock()
+        self._following = anyio.Lock()
+        self._reserved: dict[str, tuple[str, float]] = {}
+        """The addresses of tasks that are about to join, and until when their places are kept."""
+        self._watched: set[str] = set()
+        """The tasks that are told the view whenever they are met again."""
+
+    @property
+    def is_coordinator(self) -> bool:
+        """Whether this task makes the views."""
+        return self.view.coordinator == self._me
+
+    @property
+    def is_guest(self) -> bool:
+        """Whether the task is about to join."""
+        return self.view.epoch == GUEST
+
+    def close(self) -> None:
+        """Nobody is kept waiting for the next view any more."""
+        self._closed = True
+        self._tell_watchers()
+
+    def _tell_watchers(self) -> None:
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
+
+    # ---- taking views
+
+    async def install(self, view: View) -> None:
+        """Takes a view that a peer has told, and returns when this task follows it.
+
+        Raises FailedPreconditionError for an older view."""
+        former = self.view
+        if newer(former, view):
+            self.view = view
+            self._tell_watchers()
+            came, went = differ(former, view)
+            _LOG.info("the cluster has another view", epoch=view.epoch, joined=list(came), left=list(went))
+        self._watch()
+        async with self._following:
+            await self._on_view(former, self.view)
+
+    async def after(self, epoch: int) -> View:
+        """Waits for a view that follows that of `epoch`. Raises UnavailableError where this task ends meanwhile."""
+        while self.view.epoch <= epoch:
+            if self._closed:
+                raise UnavailableError(f"{self._me} is about to end.")
+            await self._changed.wait()
+        return self.view
+
+    async def catch_up(self, links: Mapping[str, Link | None]) -> None:
+        """Takes the newest of the views that peers have named when they were met.
+
+        Raises FailedPreconditionError where this task is no member of it."""
+        for link in links.values():
+            if link is not None and int(link.about.get("view") or 0) > self.view.epoch:
+                await self.install(decode_view(await link.call(AskView(0), timeout=CONNECT_SECONDS)))
+        if self._me not in self.view.members:
+            raise FailedPreconditionError(
+                f"{self._me} is no member of view {self.view.epoch} of the cluster.",
+                hint="It has left, or was declared lost. Start it with `actorflow worker --join`.",
+            )
+
+    def _watch(self) -> None:
+        """Once a cluster has changed, its coordinator and each other member keep a link: whichever of both starts again, and
+        knows only the view of the description, learns the present view."""
+        if self.view.epoch <= 1:
+            return
+        others = self.view.members if self.is_coordinator else [self.view.coordinator]
+        for task in others:
+            if task not in (self._me, *self._watched):
+                self._watched.add(task)
+                self._root.start(self._keep_told(task))
+
+    async def _keep_told(self, task: str) -> None:
+        """Tells a task the view whenever there is another link to it."""
+        told = None
+        while not self._closed and {task, self._me} <= self.view.members.keys():
+            try:
+                link = await self._reach(task, self.view.members[task])
+                if link is not told:
+                    view = decode_view(await link.call(AskView(0), timeout=CONNECT_SECONDS))
+                    if view.epoch > self.view.epoch:
+                        await self.install(view)
+                    elif view != self.view:
+                        await link.call(InstallView(self.view.encode()), timeout=CONNECT_SECONDS)
+                    told = link
+                over = anyio.Event()
+                link.watchers.add(over)
+                try:
+                    if link.alive:
+                        await over.wait()
+                finally:
+                    link.watchers.discard(over)
+            except OpError as error:
+                _LOG.debug("a task is not told the view", task=task, error=str(error))
+            await anyio.sleep(_WATCH_SECONDS)
+        self._watched.discard(task)
+
+    # ---- asking for changes
+
+    async def _at_coordinator(self) -> Link | None:
+        """The link to the coordinator, None at the coordinator itself. Raises UnavailableError."""
+        view = self.view
+        if self.is_coordinator:
+            return None
+        try:
+            return await self._reach(view.coordinator, view.members[view.coordinator])
+        except UnavailableError as error:
+            raise UnavailableError(
+                f"The coordinator of the cluster, {view.coordinator}, can't be reached: {error.message}",
+                hint="No task joins or leaves until it is back; steps go on meanwhile.",
+            ) from error
+
+    async def enter(self, address: str) -> None:
+        """Makes this task, which is up, a member. Raises what the coordinator says."""
+        link = await self._at_coordinator()
+        assert link is not None
+        view = decode_view(await link.call(Join(self._me, address)))
+        if self.view.epoch < view.epoch:
+            await self.install(view)
+
+    async def leave(self, task: str, how: str = "drained") -> View:
+        """Takes a task out of the cluster; `how` is one of `LEAVING`.
+
+        Raises what `left` raises, UnavailableError, and FailedPreconditionError where the task holds variables."""
+        if how not in LEAVING:
+            raise InvalidArgumentError(f"A task leaves in one of the ways {', '.join(LEAVING)}, not {how[:20]!r}.")
+        link = await self._at_coordinator()
+        if link is not None:
+            return decode_view(await link.call(Leave(task, how)))
+        async with self._changing:
+            await self._survey(without=task if how == "lost" else "")
+            former, view = self.view, left(self.view, task)
+            if how == "drained":
+                await self._check_stateless(task, former.members[task])
+            await self._change(view)
+        if how != "lost":
+            self._root.start(self._dismiss(task, former.members[task], view))
+        return view
+
+    async def _check_stateless(self, task: str, address: str) -> None:
+        names = await (await self._reach(task, address)).call(AskState(), timeout=CONNECT_SECONDS)
+        if names:
+            more = "" if len(names) <= _MOST_NAMED else f" and {len(names) - _MOST_NAMED} more"
+            raise FailedPreconditionError(
+                f"{task} holds the only copy of {', '.join(names[:_MOST_NAMED])}{more}; it does not leave with that.",
+                hint="Save a checkpoint, and let it leave as saved: scale(..., saved=True), actorflow leave --saved.",
+            )
+
+    async def _dismiss(self, task: str, address: str, view: View) -> None:
+        """Tells a task that it has left."""
+        try:
+            await (await self._reach(task, address)).call(InstallView(view.encode()), timeout=CONNECT_SECONDS)
+        except OpError as error:
+            _LOG.info("a task that has left does not hear of it", task=task, error=str(error))
+
+    # ---- changes, at the coordinator
+
+    async def _reserve(self, request: Reserve) -> list[Any]:
+        if request.release != self._release:
+            raise FailedPreconditionError(
+                f"{self._me} runs actorflow {self._release}, and the task that wants to join actorflow {request.release[:40]}.",
+                hint="Install the same release of actorflow on both sides.",
+            )
+        link = await self._at_coordinator()
+        if link is not None:
+            task, view = await link.call(request)
+            return [task, view]
+        now = anyio.current_time()
+        self._reserved = {
+            task: row for task, row in self._reserved.items() if row[1] > now and row[0] != request.address
+        }
+        async with self._changing:
+            if request.address not in self.view.members.values():  # else a member comes back, and no view is made
+                await self._survey()
+            task = place_for(self.view, request.job, request.index, request.address, self._reserved)
+            self._reserved[task] = request.address, now + _RESERVED_SECONDS
+        return [task, self.view.encode()]
+
+    async def _join(self, request: Join) -> bytes:
+        link = await self._at_coordinator()
+        if link is not None:
+            forwarded: bytes = await link.call(request)
+            return forwarded
+        await self._reach(request.task, request.address)  # a member can be reached
+        async with self._changing:
+            if self.view.members.get(request.task) != request.address:
+                await self._survey()
+                await self._change(joined(self.view, request.task, request.address))
+            view = self.view
+        self._reserved.pop(request.task, None)
+        return view.encode()
+
+    async def _change(self, view: View) -> None:
+        """Takes the next view, and returns when all members have it."""
+        came, _ = differ(self.view, view)
+        await self.install(view)
+        await self._tell_all(view, came)
+
+    async def _survey(self, without: str = "") -> None:
+        """Asks all members but `without` for their views, and takes the newest view; then all have it.
+
+        Raises UnavailableError where one does not answer: it may know a newer view."""
+        while True:
+            asked = self.view
+            replies: list[View] = []
+
+            async def ask(task: str, address: str, replies: list[View] = replies) -> None:
+                try:
+                    link = await self._reach(task, address)
+                    reply = await link.call(AskView(0), timeout=CONNECT_SECONDS)
+                except OpError as error:
+                    job, index = parse_task(task)
+                    raise UnavailableError(
+                        f"No task joins or leaves now, since {task} does not answer: {error.message}",
+                        hint=f"Wait until it is back; or, if it never comes back: actorflow leave {job}:{index} --lost",
+                    ) from error
+                replies.append(decode_view(reply))
+
+            try:
+                async with anyio.create_task_group() as group:
+                    for task, address in asked.tasks:
+                        if task not in (self._me, without):
+                            group.start_soon(ask, task, address)
+            except BaseExceptionGroup as errors:
+                raise first_of(errors) from None
+            newest = max(replies, key=lambda view: view.epoch, default=asked)
+            if newest.epoch > self.view.epoch:
+                await self.install(newest)
+            if self.view == asked:
+                if any(view.epoch < asked.epoch for view in replies):
+                    await self._tell_all(asked, ())
+                return
+
+    async def _tell_all(self, view: View, came: tuple[str, ...]) -> None:
+        """Tells a view to all other members, as often as each needs."""
+
+        async def tell(task: str, address: str) -> None:
+            while self.view == view:
+                try:
+                    link = await self._reach(task, address)
+                    await link.call(InstallView(view.encode()))
+                    return
+                except FailedPreconditionError as error:
+                    _LOG.warning("a task refuses a view", task=task, epoch=view.epoch, error=str(error))
+                    return
+                except OpError:
+                    if task in came:
+                        return  # it hears of it when it asks again
+                    await anyio.sleep(_AGAIN_SECONDS)
+
+        async with anyio.create_task_group() as group:
+            for task, address in view.tasks:
+                if task != self._me:
+                    group.start_soon(tell, task, address)
+
+    # ---- what is answered
+
+    def handlers(self, link: Link) -> Mapping[str, Handler]:
+        """The answers on a link, by method."""
+
+        async def ask_view(request: AskView) -> bytes:
+            view = await self.after(request.after - 1) if request.after > 0 else self.view
+            if request.after > 0:
+                async with self._following:  # sessions here have the devices of this view by then
+                    pass
+            return view.encode()
+
+        async def install_view(request: InstallView) -> None:
+            await self.install(decode_view(request.view))
+
+        async def reserve(request: Reserve) -> list[Any]:
+            return await self._reserve(request)
+
+        async def join(request: Join) -> bytes:
+            return await self._join(request)
+
+        async def leave(request: Leave) -> bytes:
+            return (await self.leave(request.task, request.how)).encode()
+
+        return {
+            "ask_view": ask_view,
+            "install_view": install_view,
+            "reserve": reserve,
+            "join": join,
+            "leave": leave,
+        }
