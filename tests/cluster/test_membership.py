@@ -205,6 +205,27 @@ async def test_a_plan_whose_free_nodes_were_on_a_task_that_left_is_made_anew() -
             assert await session.run(total, {x: 2.0}) == 7.0 and await run(5.0) == 5.0
 
 
+async def test_random_numbers_of_a_task_that_left_do_not_begin_again_without_a_word() -> None:
+    with af.Graph().as_default() as graph:
+        with af.device("/job:worker/task:1"):
+            x = af.random_uniform([], seed=1)
+        noise = af.random_uniform([], seed=2) + x * 0.0
+        with af.device("/job:worker/task:0"):
+            other = af.constant(1.0) + 1.0
+        total = noise + 1.0
+    async with af.LocalCluster({"worker": 2}, transport="local") as cluster:
+        async with af.Session(cluster.target, graph) as session:
+            await session.run(total)
+            await cluster.scale(worker=1)
+            assert await session.run(other) == 2.0
+            with refused(errors.InvalidArgumentError, "No device fits"):
+                await session.run(total)
+            await cluster.scale(worker=2)
+            with refused(errors.AbortedError, "counters of random numbers"):
+                await session.run(total)
+            assert await session.run(total) >= 1.0, "told once, the run begins them again"
+
+
 async def test_steps_in_flight_on_tasks_that_stay_go_on() -> None:
     with af.Graph().as_default() as graph, af.device("/job:worker/task:0"):
         queue = af.FIFOQueue(1, [af.float32], shapes=[[]])

@@ -41,6 +41,7 @@ class NodeStates:
         self._used: set[str] = set()
         """The devices on which nodes with state have run, or for which a restore has brought state."""
         self._lost: set[str] = set()
+        self._has_moved = False
 
     def met(self, place: str, holder: object) -> None:
         """`holder` has the states from now on."""
@@ -48,6 +49,10 @@ class NodeStates:
             self._holders[place] = holder
             if place in self._used:
                 self._lost.add(place)
+
+    def moved(self) -> None:
+        """Nodes have other places than in the last run, and their states did not go with them."""
+        self._has_moved = True
 
     def check(self, place: str, nodes: Iterable[Node]) -> None:
         """Before `nodes` run there. State that a restore brings back is lost no more.
@@ -66,13 +71,16 @@ class NodeStates:
         if kept is not None or (restored is not None and self._has_keepers(place)):
             self._used.add(place)
         needs = kept or saved
-        if place not in self._lost or (restored is None and needs is None):
+        if not (place in self._lost or self._has_moved) or (restored is None and needs is None):
             return
         self._lost.discard(place)
+        if self._has_moved:
+            self._has_moved = False
+            self._lost.clear()
         if restored is None and needs is not None:
             raise AbortedError(
-                f"The connection to {place} is another one than in the last run, and what nodes kept there between runs is "
-                f"lost: counters of random numbers, places in files.",
+                f"The connection to {place} is another one than in the last run, or nodes have moved there, and what nodes kept "
+                f"between runs is lost: counters of random numbers, places in files.",
                 node=needs.name,
                 op=needs.op,
                 where=needs.where,

@@ -66,6 +66,9 @@ class MasterSession:
         self._lock = anyio.Lock()
         self._told = 0
         states, users = NodeStates(self._has_keepers), ResourceUsers(self.graph.nodes)
+        self._states = states
+        self._followed = list(tasks.addresses)
+        """The tasks that had devices for it before the last change of the cluster."""
         self._registrar = Registrar(number, self, tasks, worker, numbers, states, users)
         self.steps = MasterSteps(tasks.me, worker, self, self._ready)
 
@@ -96,6 +99,9 @@ class MasterSession:
                 for device in self._planner.devices
                 if task_of(device.name) in self._tasks.addresses and task_of(device.name) not in links
             ]
+            if any(self._has_keepers(task) for task in self._followed if task not in self._tasks.addresses):
+                self._states.moved()
+            self._followed = list(self._tasks.addresses)
             fresh = [device for link in links.values() for device in self._devices_of(link)]
             await self._planner.use([*present, *fresh])
             self._known.clear()

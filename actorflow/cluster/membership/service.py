@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 
 from actorflow.base.reports.logs import get_logger
-from actorflow.cluster.config.spec import parse_task
+from actorflow.cluster.config.spec import canonical, parse_task
 from actorflow.cluster.membership.view import GUEST, View, decode_view, differ, joined, left, newer, place_for
 from actorflow.cluster.wire.failures import first_of
 from actorflow.cluster.wire.links import CONNECT_SECONDS, Link
@@ -233,15 +233,15 @@ class Membership:
         if link is not None:
             task, view = await link.call(request)
             return [task, view]
-        now = anyio.current_time()
+        address, now = canonical(request.address), anyio.current_time()
         self._reserved = {
-            task: row for task, row in self._reserved.items() if row[1] > now and row[0] != request.address
+            task: row for task, row in self._reserved.items() if row[1] > now and row[0] != address
         }
         async with self._changing:
-            if request.address not in self.view.members.values():  # else a member comes back, and no view is made
+            if address not in self.view.members.values():  # else a member comes back, and no view is made
                 await self._survey()
-            task = place_for(self.view, request.job, request.index, request.address, self._reserved)
-            self._reserved[task] = request.address, now + _RESERVED_SECONDS
+            task = place_for(self.view, request.job, request.index, address, self._reserved)
+            self._reserved[task] = address, now + _RESERVED_SECONDS
         return [task, self.view.encode()]
 
     async def _join(self, request: Join) -> bytes:
