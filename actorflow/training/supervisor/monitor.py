@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -78,19 +79,37 @@ class Monitor:
         now = _now()
         self._tasks = {task: _Watched(address, Life(since=now)) for task, address in tasks.items()}
         self._links, self._key = links, key
-        self._needed = tasks if needed is None else needed
+        self._needed = list(tasks if needed is None else needed)
         self._process, self._restarts = process, restarts
         self._on_change, self._on_epoch, self._epoch = on_change, on_epoch, epoch
         self._rules = rules
         self._changed = anyio.Event()
         self._root = BackgroundTasks()
+        self._following: dict[str, asyncio.Task[Any] | None] = {}
         self._refused: Exception | None = None
 
     def start(self) -> None:
         """Begins to watch."""
         for task in self._tasks:
-            self._root.start(self._follow(task))
+            self._following[task] = self._root.start(self._follow(task))
         self._root.start(self._look())
+
+    def add(self, task: str, address: str) -> None:
+        """Watches one more task, which is needed from now on."""
+        self._tasks[task] = _Watched(address, Life(since=_now()))
+        self._needed.append(task)
+        self._following[task] = self._root.start(self._follow(task))
+
+    def drop(self, task: str) -> None:
+        """Watches a task no more: it is about to leave the cluster."""
+        watched = self._tasks.pop(task)
+        if task in self._needed:
+            self._needed.remove(task)
+        following = self._following.pop(task)
+        if following is not None:
+            following.cancel()
+        if watched.link is not None:
+            watched.link.close("it is watched no more")
 
     async def close(self) -> None:
         """Ends the watch, and all links."""
@@ -276,7 +295,7 @@ class Monitor:
         """Looks at the beats of all tasks, again and again."""
         while True:
             await anyio.sleep(self._rules.look_seconds)
-            for task, watched in self._tasks.items():
+            for task, watched in list(self._tasks.items()):
                 if watched.link is not None:
                     self._see(task, Polled(watched.link.control.statistics().last_heard))
                 if watched.process is not None and watched.process.returncode is None:

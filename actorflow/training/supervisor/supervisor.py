@@ -14,6 +14,7 @@ from actorflow.base.reports.logs import get_logger
 from actorflow.base.unpicklable import unpicklable
 from actorflow.cluster.client.engine import RemoteEngine
 from actorflow.cluster.config.credentials import Credentials, Target
+from actorflow.cluster.config.spec import task_name
 from actorflow.cluster.master.graph_partitioner import task_of
 from actorflow.cluster.processes.local import LocalCluster
 from actorflow.cluster.wire.links import START_SECONDS
@@ -511,6 +512,47 @@ class Supervisor:
         """
         step = await self.guarded(lambda: self.model.step(self.session))
         return await self.guarded(lambda: self._save(step))
+
+    async def scale(self, **jobs: int) -> None:
+        """Changes how many tasks the cluster has, between two steps: a checkpoint is saved, tasks join and leave
+        (`LocalCluster.scale`), and training goes on from that checkpoint with the tasks that are there. No step is lost. Variables
+        of tasks that leave move, unless they ask for one of these tasks by its number.
+
+        Example:
+            >>> step, x = af.train.get_or_create_global_step(), af.placeholder(af.int64, [])
+            >>> count = step.assign_add(x)
+            >>> async with af.LocalCluster({"worker": 1}, transport="local") as cluster:
+            ...     async with af.Supervisor(cluster, checkpoint_dir="run") as supervisor:
+            ...         _ = await supervisor.run(count, {x: 1})
+            ...         await supervisor.scale(worker=3)
+            ...         print(await supervisor.run(count, {x: 1}), cluster.spec.num_tasks("worker"))
+            2 3
+
+        Args:
+            jobs: the number of tasks of a job.
+
+        Raises:
+            FailedPreconditionError: there is no `LocalCluster` or no `checkpoint_dir`, an attempt is under way here, or a
+                task may not leave.
+            OpError: the checkpoint is not saved, or tasks don't come up; training goes on with those that are there.
+        """
+        cluster, manager = self._cluster, self._manager
+        if cluster is None or manager is None or not self._saves:
+            raise FailedPreconditionError(
+                "Only the chief of a LocalCluster with a checkpoint_dir changes its tasks.",
+                hint="Supervisor(cluster, checkpoint_dir=...)",
+            )
+        if CURRENT.get() is not None:
+            raise FailedPreconditionError(
+                "The cluster can't get other tasks within an attempt, which would end with it.",
+                hint="Call scale() behind the block of `async with attempt`.",
+            )
+        await self._until_written(None)
+        await self.save()
+        present = {job: cluster.spec.task_indices(job) for job in jobs if job in cluster.spec.jobs}
+        leaving = [task_name(job, index) for job, indices in present.items() for index in indices[max(jobs[job], 0) :]]
+        await manager.change_tasks(leaving, lambda: cluster.scale(saved=True, **jobs))
+        await self._gate.wait()
 
     async def _save(self, step: int, taken: Callable[[], object] = lambda: None) -> str:
         def go_on() -> None:

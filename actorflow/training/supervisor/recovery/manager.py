@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 
 import anyio
 
@@ -136,6 +136,25 @@ class RecoveryManager:
         self._work.set()
         if self._phase is not None:
             self._phase.cancel()
+
+    async def change_tasks(self, leaving: Collection[str], change: Callable[[], Awaitable[None]]) -> None:
+        """Ends the epoch, and begins the next with other tasks: `change` lets tasks join and leave the cluster, among them all of
+        `leaving`. All goes back to the last checkpoint. Raises what `change` raises; training goes on all the same."""
+        assert self._cluster is not None
+        self._generation += 1
+        self._on_abort(AbortedError("The cluster gets other tasks."))
+        if self._phase is not None:
+            self._phase.cancel()
+        for task in leaving:
+            self.monitor.drop(task)
+        try:
+            await change()
+        finally:
+            spec = self._cluster.spec
+            for task in spec.tasks:
+                if task not in self.monitor.lives:
+                    self.monitor.add(task, spec.address_of(task))
+            self._work.set()
 
     def may_retry(self, what: str) -> float | None:
         """The pause before something that failed without a loss is tried again; None if it has failed too often."""
