@@ -234,9 +234,7 @@ class Membership:
             task, view = await link.call(request)
             return [task, view]
         address, now = canonical(request.address), anyio.current_time()
-        self._reserved = {
-            task: row for task, row in self._reserved.items() if row[1] > now and row[0] != address
-        }
+        self._reserved = {task: row for task, row in self._reserved.items() if row[1] > now and row[0] != address}
         async with self._changing:
             if address not in self.view.members.values():  # else a member comes back, and no view is made
                 await self._survey()

@@ -514,9 +514,9 @@ class Supervisor:
         return await self.guarded(lambda: self._save(step))
 
     async def scale(self, **jobs: int) -> None:
-        """Changes how many tasks the cluster has, between two steps: a checkpoint is saved, tasks join and leave
-        (`LocalCluster.scale`), and training goes on from that checkpoint with the tasks that are there. No step is lost. Variables
-        of tasks that leave move, unless they ask for one of these tasks by its number.
+        """Changes how many tasks the cluster has, between two steps. A checkpoint is saved, tasks join and leave
+        (`LocalCluster.scale`), and training goes on from that checkpoint with the tasks that are there. No step is lost.
+        Variables of tasks that leave move, unless they ask for a task by its number.
 
         Example:
             >>> step, x = af.train.get_or_create_global_step(), af.placeholder(af.int64, [])
