@@ -22,7 +22,7 @@ FOUNDERS = {"ps0": ("ps", 0), "w0": ("worker", 0), "w1": ("worker", 1)}
 JOINERS = ("j0", "j1", "j2")
 SECONDS = 20.0
 AGREED = 30.0
-"""So many seconds after the last fault all members have one view."""
+"""The seconds after the last fault in which the members come to one view."""
 MORTAL = ("ps0", "w0", *JOINERS)
 """All machines but w1: where all tasks of the description have died, the cluster begins with its description again."""
 FAULTS = Faults(crashes=0.03, freezes=0.03, partitions=0.03, resets=0.05, hosts=MORTAL, until=SECONDS)

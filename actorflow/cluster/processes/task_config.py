@@ -28,7 +28,7 @@ class TaskConfig:
 
     `imports` are modules that are imported before the server starts: they register ops and kernels of a program's own.
     `log_level` is the least that its log shows. `metrics_port` is a port for Prometheus, at the address `metrics_host`.
-    `view` is the membership of the cluster, where it is another than its description at the start.
+    `view` is the membership of the cluster, if that has changed since its description was written.
     """
 
     cluster: ClusterSpec
