@@ -374,7 +374,10 @@ def test_processes_join_and_leave_a_running_cluster() -> None:
     graph, x, outputs = graph_on(3)
     with af.blocking.LocalCluster({"worker": 1}) as cluster, af.blocking.Session(cluster.target, graph) as session:
         assert session.run(outputs[0], {x: 1.0}) == 1.0
+        members = session.members()
+        assert next(members).epoch == 1
         cluster.scale(worker=3)
+        assert next(members).epoch == 3
         assert list(session.run(outputs, {x: 1.0})) == [1.0, 2.0, 3.0]
         (gone,) = [process for task, process in cluster.processes.items() if task == "/job:worker/task:2"]
         cluster.scale(worker=2)
@@ -390,9 +393,9 @@ def test_a_command_joins_a_cluster_another_takes_it_out_and_sigterm_leaves(
 ) -> None:
     graph, x, outputs = graph_on(2)
     with af.blocking.LocalCluster({"worker": 1}, limits={"worker": (1, 2)}) as cluster:
-        assert cluster._cluster.credentials is not None
+        assert cluster._inner.credentials is not None
         keys = str(tmp_path / "keys")
-        write_keys(keys, cluster._cluster.credentials)
+        write_keys(keys, cluster._inner.credentials)
         target = cluster.target.address
         join = ["worker", "--join", target, "--job", "worker"]
         with af.blocking.Session(cluster.target, graph) as session:

@@ -67,13 +67,10 @@ class LocalCluster(BlockingFacade[local.LocalCluster]):
     start = blocking(local.LocalCluster.start)
     kill = blocking(local.LocalCluster.kill)
     restart = blocking(local.LocalCluster.restart)
+    scale = blocking(local.LocalCluster.scale)
     allow_files = blocking(local.LocalCluster.allow_files)
     target_of = forwarded(local.LocalCluster.target_of)
     runs = forwarded(local.LocalCluster.runs)
-
-    def scale(self, *, saved: bool = False, **jobs: int) -> None:
-        """See `actorflow.LocalCluster.scale`."""
-        self._driver.call(lambda: self._cluster.scale(saved=saved, **jobs))
 
     def close(self) -> None:
         """See `actorflow.LocalCluster.aclose`."""

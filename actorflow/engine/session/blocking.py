@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, NoReturn, Self, TypeVar
 
@@ -24,6 +24,7 @@ from actorflow.engine.runtime.visible_actors import TaskState
 from actorflow.engine.session import session as asynchronous
 from actorflow.engine.session.awaitables import Callable_, refuse_await
 from actorflow.engine.session.engine import RemoteEngines
+from actorflow.engine.session.members import MembershipChange
 from actorflow.errors import FailedPreconditionError, with_topic
 from actorflow.graph.graph import Graph
 from actorflow.public import public
@@ -105,6 +106,17 @@ class Session(BlockingFacade[asynchronous.Session]):
     study_placement = blocking(asynchronous.Session.study_placement)
     measured = blocking(asynchronous.Session.measured)
     channels = blocking(asynchronous.Session.channels)
+
+    def members(self) -> Iterator[MembershipChange]:
+        """The tasks of the cluster, and then each change of them, without end: each turn of the loop waits for a change. See
+        `Session.members`."""
+        changes = self._inner.members()
+
+        async def following() -> MembershipChange:
+            return await anext(changes)
+
+        while True:
+            yield self._call(following)
 
     def close(self) -> None:
         """Stops the steps in flight, of other threads too, and ends the session and its loop. A second call does nothing.

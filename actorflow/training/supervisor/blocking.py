@@ -87,6 +87,7 @@ class Supervisor(BlockingFacade[asynchronous.Supervisor]):
     start = blocking(asynchronous.Supervisor.start)
     run = blocking(asynchronous.Supervisor.run)
     save = blocking(asynchronous.Supervisor.save)
+    scale = blocking(asynchronous.Supervisor.scale)
 
     def steps(self, until: int | None = None) -> Iterator[BlockingAttempt]:
         """See `actorflow.Supervisor.steps`."""
