@@ -392,3 +392,48 @@ def labels_with_other_outer_dimensions(tf: Any) -> dict[str, Any]:
         answers[str(shape)] = loss
         answers[f"{shape} slope"] = tf.gradients(loss, logits)[0]
     return run(tf, answers)
+
+
+@program
+def files_of_sound(tf: Any) -> dict[str, Any]:
+    sound = np.array([[0.0, 0.5], [-1.0, 1.0], [1.5, -2.0], [0.00001526, 0.1], [-0.3, 0.00005]], np.float32)
+    contents = tf.audio.encode_wav(sound, 8000)
+    answers = {"bytes": tf.decode_raw(contents, tf.uint8)}
+    for channels, samples in ((-1, -1), (1, 3), (3, 8), (2, -1)):
+        audio = tf.audio.decode_wav(contents, channels, samples)
+        answers[f"{channels} {samples}"] = audio.audio
+        answers[f"{channels} {samples} rate"] = audio.sample_rate
+    return run(tf, answers)
+
+
+@program
+def batches_of_rows(tf: Any) -> dict[str, Any]:
+    rows = tf.data.Dataset.range(1, 6).map(lambda n: tf.fill([n], n))
+    batches = rows.apply(tf.data.experimental.dense_to_sparse_batch(2, [6])).make_one_shot_iterator().get_next()
+    record = tf.train.Example(
+        features=tf.train.Features(feature={"age": tf.train.Feature(int64_list=tf.train.Int64List(value=[7]))})
+    )
+    records = tf.data.Dataset.from_tensors([record.SerializeToString()] * 2)
+    parse = tf.data.experimental.parse_example_dataset({"age": tf.FixedLenFeature([], tf.int64)})
+    ages = records.apply(parse).make_one_shot_iterator().get_next()["age"]
+    with tf.Session() as session:
+        parts = [session.run(batches) for _ in range(3)]
+        answers = {"ages": session.run(ages), "classes": type(parts[0]).__name__}
+    for index, part in enumerate(parts):
+        answers.update({f"places {index}": part.indices, f"values {index}": part.values})
+        answers[f"shape {index}"] = part.dense_shape
+    return answers
+
+
+@program
+def states_of_checkpoints(tf: Any) -> dict[str, Any]:
+    state = tf.train.generate_checkpoint_state_proto
+    answers = {}
+    for folder, path, others in (
+        ("/m", "/m/run-2", ["/m/run-1"]),
+        ("m", "m/run-2", ["m/run-1", "m/run-2"]),
+        ("/m", "/other/run", None),
+    ):
+        message = state(folder, path, others)
+        answers[path] = [message.model_checkpoint_path, *message.all_model_checkpoint_paths]
+    return answers

@@ -47,7 +47,7 @@ def test_each_name_is_there_or_refused_or_listed() -> None:
 
 def test_most_names_are_there() -> None:
     offered = [path for path, *_ in ROWS if not refused.reason(path)]
-    assert len(MISSING) / len(offered) < 0.09
+    assert len(MISSING) / len(offered) < 0.03
 
 
 @pytest.mark.parametrize("name", sorted(refused.REASONS))
@@ -71,7 +71,7 @@ def test_functions_take_tensorflows_arguments() -> None:
     assert len(others) <= OTHER_ARGUMENTS, others
 
 
-@pytest.mark.parametrize("name", ["tpu", "ragged", "autograph", "audio", "nn.quantized_conv2d", "sparse_matmul"])
+@pytest.mark.parametrize("name", ["tpu", "ragged", "autograph", "qint8", "nn.quantized_conv2d", "sparse_matmul"])
 def test_a_refused_name_says_why(name: str) -> None:
     with pytest.raises(AttributeError) as raised:
         thing_at(name)

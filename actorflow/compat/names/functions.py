@@ -234,3 +234,21 @@ def get_log_device_placement() -> bool:
         False
     """
     return _placements[0]
+
+
+@public("tf.errors")
+class raise_exception_on_not_ok_status:
+    """A block that does nothing: errors are raised where they come (`tf.errors.raise_exception_on_not_ok_status`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> with tf.errors.raise_exception_on_not_ok_status() as status:
+        ...     status is None
+        True
+    """
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exception: object) -> None:
+        return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -120,3 +121,35 @@ def max_pool_v2(
         data_format: such as `NHWC`; a form with `NC` in front has the channels first.
     """
     return _pool("MAX", input, ksize, strides, padding, data_format, name)
+
+
+@public("tf.train")
+def generate_checkpoint_state_proto(
+    save_dir: str,
+    model_checkpoint_path: str,
+    all_model_checkpoint_paths: list[str] | None = None,
+    all_model_checkpoint_timestamps: Any = None,
+    last_preserved_timestamp: Any = None,
+) -> Any:
+    """The state of a folder of checkpoints (`tf.train.generate_checkpoint_state_proto`).
+
+    In a folder that is named from the working folder on, paths of checkpoints become paths from the folder on.
+
+    Args:
+        save_dir: the folder.
+        model_checkpoint_path: the latest checkpoint.
+        all_model_checkpoint_paths: all that are kept, oldest first; the latest is added if it is not the last.
+        all_model_checkpoint_timestamps, last_preserved_timestamp: are passed over.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.train.generate_checkpoint_state_proto("models", "models/run-2", ["models/run-1"]).all_model_checkpoint_paths
+        ['run-1', 'run-2']
+    """
+    paths = list(all_model_checkpoint_paths or [])
+    if not paths or paths[-1] != model_checkpoint_path:
+        paths.append(model_checkpoint_path)
+    if os.path.isabs(save_dir):
+        return af.train.CheckpointState(model_checkpoint_path, paths)
+    names = [each if os.path.isabs(each) else os.path.relpath(each, save_dir) for each in paths]
+    return af.train.CheckpointState(names[-1], names)

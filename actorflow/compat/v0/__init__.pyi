@@ -158,6 +158,7 @@ from actorflow.compat.v1 import assign_sub as assign_sub
 from actorflow.compat.v1 import atan as atan
 from actorflow.compat.v1 import atan2 as atan2
 from actorflow.compat.v1 import atanh as atanh
+from actorflow.compat.v1 import audio as audio
 from actorflow.compat.v1 import cholesky as batch_cholesky
 from actorflow.compat.v1 import batch_gather as batch_gather
 from actorflow.compat.v1 import matmul as batch_matmul
@@ -877,6 +878,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "audio",
     "audio_summary",
     "batch_cholesky",
     "batch_gather",

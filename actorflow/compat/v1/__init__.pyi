@@ -66,6 +66,7 @@ from actorflow.cluster.processes.local import LocalCluster as LocalCluster
 from actorflow.cluster.server import Server as Server
 from actorflow.compat import contrib as contrib
 from actorflow.compat.files import gfile as gfile
+from actorflow.compat.names import audio as audio
 from actorflow.compat.names import config as config
 from actorflow.compat.names import distributions as distributions
 from actorflow.compat.names import resource_loader as resource_loader
@@ -866,6 +867,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "audio",
     "batch_gather",
     "batch_scatter_update",
     "batch_to_space",

@@ -1,5 +1,6 @@
 # `make names` writes this file from the marks in the sources.
 
+from actorflow.compat.names.functions import raise_exception_on_not_ok_status as raise_exception_on_not_ok_status
 from actorflow.compat.v1.error_codes import ABORTED as ABORTED
 from actorflow.compat.v1.error_codes import ALREADY_EXISTS as ALREADY_EXISTS
 from actorflow.compat.v1.error_codes import CANCELLED as CANCELLED
@@ -82,4 +83,5 @@ __all__ = [
     "UnknownNameError",
     "error_code_from_exception_type",
     "exception_type_from_error_code",
+    "raise_exception_on_not_ok_status",
 ]

@@ -77,6 +77,11 @@ def fatal(msg: object, *args: Any, **kwargs: Any) -> None:
     log(FATAL, msg, *args, **{"stacklevel": 3, **kwargs})
 
 
+def TaskLevelStatusMessage(msg: object) -> None:
+    """A message of the level ERROR."""
+    error(msg)
+
+
 def log_if(level: int, msg: object, condition: object, *args: Any) -> None:
     """Logs where `condition` is true."""
     if condition:

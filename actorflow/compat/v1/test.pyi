@@ -1,5 +1,8 @@
 # `make names` writes this file from the marks in the sources.
 
+from actorflow.compat.names.benchmarks import Benchmark as Benchmark
+from actorflow.compat.names.benchmarks import StubOutForTesting as StubOutForTesting
+from actorflow.compat.names.benchmarks import benchmark_config as benchmark_config
 from actorflow.compat.names.functions import is_built_with_gpu_support as is_built_with_gpu_support
 from actorflow.compat.names.functions import is_built_with_rocm as is_built_with_rocm
 from actorflow.compat.v1.testing.case import TestCase as TestCase
@@ -16,8 +19,11 @@ from actorflow.compat.v1.testing.program import mock as mock
 from actorflow.compat.v1.testing.program import test_src_dir_path as test_src_dir_path
 
 __all__ = [
+    "Benchmark",
+    "StubOutForTesting",
     "TestCase",
     "assert_equal_graph_def",
+    "benchmark_config",
     "compute_gradient",
     "compute_gradient_error",
     "create_local_cluster",

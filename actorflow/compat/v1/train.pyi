@@ -12,6 +12,7 @@ from actorflow.base.records.example import SequenceExample as SequenceExample
 from actorflow.cluster.config.spec import ClusterSpec as ClusterSpec
 from actorflow.cluster.processes.blocking_server import Server as Server
 from actorflow.compat.names.training import checkpoints_iterator as checkpoints_iterator
+from actorflow.compat.names.training import generate_checkpoint_state_proto as generate_checkpoint_state_proto
 from actorflow.compat.training.loops import basic_train_loop as basic_train_loop
 from actorflow.compat.training.monitored import ChiefSessionCreator as ChiefSessionCreator
 from actorflow.compat.training.monitored import MonitoredSession as MonitoredSession
@@ -199,6 +200,7 @@ __all__ = [
     "create_global_step",
     "exponential_decay",
     "export_meta_graph",
+    "generate_checkpoint_state_proto",
     "get_checkpoint_mtimes",
     "get_checkpoint_state",
     "get_global_step",

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from actorflow.base.dtypes import DTypeLike, as_dtype, int64
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.ops.array.constant import fill
+from actorflow.graph.ops.array.shape import reshape, shape
+from actorflow.graph.ops.io.parsing import parse_example
 from actorflow.graph.ops.math.cast import cast
+from actorflow.graph.ops.math.logic import where
+from actorflow.graph.sparse_tensor import SparseTensor
 from actorflow.models.data.dataset import AUTOTUNE, Dataset
 
 Transformation: TypeAlias = Callable[[Dataset], Dataset]
 
 __all__ = [
-    "AUTOTUNE", "Counter", "copy_to_device", "enumerate_dataset", "get_single_element", "ignore_errors", "map_and_batch",
-    "parallel_interleave", "prefetch_to_device", "shuffle_and_repeat", "take_while", "unbatch",
+    "AUTOTUNE", "Counter", "copy_to_device", "dense_to_sparse_batch", "enumerate_dataset", "get_single_element",
+    "get_structure", "ignore_errors", "map_and_batch", "parallel_interleave", "parse_example_dataset",
+    "prefetch_to_device", "shuffle_and_repeat", "take_while", "unbatch",
 ]  # fmt: skip
 
 
@@ -85,3 +92,65 @@ def Counter(start: int = 0, step: int = 1, dtype: DTypeLike = int64) -> Dataset:
 def get_single_element(dataset: Dataset) -> Any:
     """`Dataset.get_single_element`."""
     return dataset.get_single_element()
+
+
+def dense_to_sparse_batch(batch_size: int, row_shape: Any) -> Transformation:
+    """A transformation of tensors of several shapes into batches as sparse tensors.
+
+    Args:
+        batch_size: how many elements a batch has.
+        row_shape: the shape of an element in the sparse tensor, at least that of each.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> rows = af.data.Dataset.range(1, 3).map(lambda n: af.fill([n], n))
+        >>> batch = rows.apply(tf.data.experimental.dense_to_sparse_batch(2, [3])).make_one_shot_iterator().get_next()
+        >>> af.sparse_tensor_to_dense(batch)
+        [[1 0 0]
+         [2 2 0]]
+    """
+
+    def sparse(element: Any) -> Any:
+        places = where(fill(shape(element), True))
+        return SparseTensor(places, reshape(element, [-1]), convert_to_tensor(row_shape, int64))
+
+    return lambda dataset: dataset.map(sparse).batch(batch_size)
+
+
+def parse_example_dataset(features: Mapping[str, Any], num_parallel_calls: int = 1) -> Transformation:
+    """A transformation of batches of Example messages into batches of their features. Raises ValueError without features.
+
+    Args:
+        features: as `tf.io.parse_example` takes them.
+        num_parallel_calls: how many batches are parsed at once.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> record = af.train.Example()
+        >>> record.features.feature["age"].int64_list.value.append(7)
+        >>> records = af.data.Dataset.from_tensors([record.SerializeToString()])
+        >>> parse = tf.data.experimental.parse_example_dataset({"age": af.FixedLenFeature([], af.int64)})
+        >>> records.apply(parse).make_one_shot_iterator().get_next()
+        {'age': [7]}
+    """
+    if not features:
+        raise ValueError("Missing: features was None or empty.")
+    return lambda dataset: dataset.map(lambda records: parse_example(records, features), num_parallel_calls)
+
+
+def get_structure(dataset_or_iterator: Any) -> Any:
+    """The type and shape of each component of the elements of a dataset or an iterator.
+
+    Raises TypeError for another object.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.data.experimental.get_structure(af.data.Dataset.range(3)).dtype
+        actorflow.int64
+    """
+    try:
+        return dataset_or_iterator.element_spec
+    except AttributeError:
+        raise TypeError(
+            f"`dataset_or_iterator` must be a Dataset or Iterator object, but got {type(dataset_or_iterator)}."
+        ) from None
