@@ -25,7 +25,8 @@ def _coroutine_functions() -> Iterator[tuple[str, type | None, Callable[..., Any
     """All public ones: the words for it, the class, and the function."""
     seen: set[Any] = set()
     for path, places in NAMES.items():
-        for public, place in places.items() if path.startswith("af") else ():
+        is_awaited = path.startswith("af") and path != "af.blocking"  # its methods wait themselves
+        for public, place in places.items() if is_awaited else ():
             home, colon, inner = place.partition(":")
             if inner == "" and colon:
                 continue  # a module
