@@ -1,7 +1,5 @@
 """Names of TensorFlow 1.15 that actorflow has no own counterpart of, over public names.
 
-audio.py            `tf.audio`
-benchmarks.py       operations that are timed, attributes that are replaced for a while
 boxes.py            choices of boxes and measures of images
 config/             `tf.config`
 devices.py          `tf.DeviceSpec`

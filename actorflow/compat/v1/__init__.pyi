@@ -65,8 +65,8 @@ from actorflow.cluster.config.spec import ClusterSpec as ClusterSpec
 from actorflow.cluster.processes.local import LocalCluster as LocalCluster
 from actorflow.cluster.server import Server as Server
 from actorflow.compat import contrib as contrib
+from actorflow.compat.files import audio as audio
 from actorflow.compat.files import gfile as gfile
-from actorflow.compat.names import audio as audio
 from actorflow.compat.names import config as config
 from actorflow.compat.names import distributions as distributions
 from actorflow.compat.names import resource_loader as resource_loader

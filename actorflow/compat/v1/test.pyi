@@ -1,10 +1,10 @@
 # `make names` writes this file from the marks in the sources.
 
-from actorflow.compat.names.benchmarks import Benchmark as Benchmark
-from actorflow.compat.names.benchmarks import StubOutForTesting as StubOutForTesting
-from actorflow.compat.names.benchmarks import benchmark_config as benchmark_config
 from actorflow.compat.names.functions import is_built_with_gpu_support as is_built_with_gpu_support
 from actorflow.compat.names.functions import is_built_with_rocm as is_built_with_rocm
+from actorflow.compat.v1.testing.benchmarks import Benchmark as Benchmark
+from actorflow.compat.v1.testing.benchmarks import StubOutForTesting as StubOutForTesting
+from actorflow.compat.v1.testing.benchmarks import benchmark_config as benchmark_config
 from actorflow.compat.v1.testing.case import TestCase as TestCase
 from actorflow.compat.v1.testing.gradients import compute_gradient as compute_gradient
 from actorflow.compat.v1.testing.gradients import compute_gradient_error as compute_gradient_error
