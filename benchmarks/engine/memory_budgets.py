@@ -1,5 +1,5 @@
 """Training steps under budgets: which share of its free peak a step runs in, on a device without memory of its own (CPU) and on
-one with (an emulated one). Prints the table of docs/explanation/acceleration.md; `python -m benchmarks.engine.memory_budgets`."""
+one with (an emulated one). Prints the table of docs/explanation/memory.md; `python -m benchmarks.engine.memory_budgets`."""
 
 from __future__ import annotations
 
