@@ -110,6 +110,7 @@ from actorflow.engine.session.statistics import SessionStatistics as SessionStat
 from actorflow.exchange import export as export
 from actorflow.exchange import onnx as onnx
 from actorflow.exchange import saved_model as saved_model
+from actorflow.exchange.onnx.inference.loading import load_model as load_model
 from actorflow.frontends import dashboard as dashboard
 from actorflow.frontends import ext as ext
 from actorflow.frontends import serving as serving
@@ -926,6 +927,7 @@ __all__ = [
     "lin_space",
     "linalg",
     "linspace",
+    "load_model",
     "local_variables",
     "local_variables_initializer",
     "log",

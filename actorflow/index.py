@@ -310,6 +310,7 @@ NAMES: dict[str, dict[str, str]] = {
         "lin_space": "actorflow.graph.ops.math.cumulative:linspace",
         "linalg": "actorflow.linalg:",
         "linspace": "actorflow.graph.ops.math.cumulative",
+        "load_model": "actorflow.exchange.onnx.inference.loading",
         "local_variables": "actorflow.graph.variables.collections",
         "local_variables_initializer": "actorflow.graph.variables.collections",
         "log": "actorflow.graph.ops.math.elementwise",

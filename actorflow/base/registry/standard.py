@@ -13,6 +13,7 @@ ENTRY_POINTS: dict[str, dict[str, str]] = {
         "dashboard": "actorflow.frontends.dashboard.serving:COMMAND",
         "dump": "actorflow.frontends.cli.dump:COMMAND",
         "explain": "actorflow.frontends.cli.shell.explain:COMMAND",
+        "inspect": "actorflow.frontends.cli.inspect:COMMAND",
         "keys": "actorflow.frontends.cli.keys:COMMAND",
         "leave": "actorflow.frontends.cli.leave:COMMAND",
         "place": "actorflow.frontends.cli.place:COMMAND",
@@ -43,6 +44,12 @@ ENTRY_POINTS: dict[str, dict[str, str]] = {
     "actorflow.kernels": {
         "checkpoint": "actorflow.checkpoint.kernels",
         "standard": "actorflow.kernels",
+    },
+    "actorflow.model_files": {
+        "checkpoint": "actorflow.exchange.sources.kinds:CHECKPOINT",
+        "frozen": "actorflow.exchange.sources.kinds:FROZEN",
+        "onnx": "actorflow.exchange.onnx.source:KIND",
+        "saved_model": "actorflow.exchange.sources.kinds:SAVED_MODEL",
     },
     "actorflow.ops": {
         "standard": "actorflow.graph.ops",

@@ -397,6 +397,7 @@ from actorflow.compat.v1 import linspace as linspace
 from actorflow.compat.v1 import setdiff1d as listdiff
 from actorflow.compat.v1 import load_file_system_library as load_file_system_library
 from actorflow.compat.v1 import load_library as load_library
+from actorflow.compat.v1 import load_model as load_model
 from actorflow.compat.v1 import load_op_library as load_op_library
 from actorflow.compat.v1 import local_variables as local_variables
 from actorflow.compat.v1 import local_variables_initializer as local_variables_initializer
@@ -1121,6 +1122,7 @@ __all__ = [
     "listdiff",
     "load_file_system_library",
     "load_library",
+    "load_model",
     "load_op_library",
     "local_variables",
     "local_variables_initializer",

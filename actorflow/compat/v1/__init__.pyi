@@ -192,6 +192,7 @@ from actorflow.engine.session.settings import SessionLimits as SessionLimits
 from actorflow.engine.session.settings import ValueOptions as ValueOptions
 from actorflow.engine.session.statistics import SessionStatistics as SessionStatistics
 from actorflow.errors import OpError as OpError
+from actorflow.exchange.onnx.inference.loading import load_model as load_model
 from actorflow.frontends import ext as ext
 from actorflow.graph.autodiff.custom import custom_gradient as custom_gradient
 from actorflow.graph.autodiff.gradients import AggregationMethod as AggregationMethod
@@ -1100,6 +1101,7 @@ __all__ = [
     "linspace",
     "load_file_system_library",
     "load_library",
+    "load_model",
     "load_op_library",
     "local_variables",
     "local_variables_initializer",

@@ -14,6 +14,7 @@ importer.py    `Scope`: walks over the nodes and builds them
 functions.py   functions of a model
 ports.py       what is fed and fetched
 model.py       `load`
+source.py      ONNX files as a kind of files with models
 backend.py     `Backend`, for ONNX's own test suite
 builders/      the builders of ops, by family
 exporter/      `save`: graphs as ONNX files, by a rule for each op

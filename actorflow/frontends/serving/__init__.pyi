@@ -28,8 +28,6 @@ measures.py     counters and times of requests, in the form of Prometheus
 model.py        `Model`: a model with its values in a session
 protocols/      TensorFlow Serving's REST interface and the Open Inference Protocol, as functions
 receiving.py    bodies as messages of ASGI
-signature.py    `Signature`: inputs and outputs by name, and the check of what a client sends
-sources.py      each kind of file as a graph with signatures
 versions.py     `Served`: the versions of a model under a name, and their reload
 """
 

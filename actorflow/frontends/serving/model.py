@@ -19,8 +19,8 @@ from actorflow.engine.batching.batcher import Batcher, Done, Pending
 from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.engine.session.session import Session
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, UnavailableError
-from actorflow.frontends.serving.signature import Signature
-from actorflow.frontends.serving.sources import DEFAULT, Signatures, Source, read
+from actorflow.exchange.sources.signature import Signature
+from actorflow.exchange.sources.source import DEFAULT, Signatures, Source, read
 from actorflow.public import public
 
 Batching = batch_rows.Batching

@@ -13,8 +13,8 @@ from actorflow.base.process import machine
 from actorflow.base.reports.logs import get_logger
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.errors import InternalError, NotFoundError, OpError, UnavailableError
+from actorflow.exchange.sources.source import is_model
 from actorflow.frontends.serving.model import Model
-from actorflow.frontends.serving.sources import is_model
 from actorflow.public import public
 
 _LOG = get_logger("serving")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import anyio
@@ -17,7 +17,7 @@ from actorflow.engine.session.session import Session
 from actorflow.engine.session.settings import SessionLimits, ValueOptions
 from actorflow.errors import InvalidArgumentError
 from actorflow.exchange.onnx.inference.feeding import result
-from actorflow.exchange.onnx.inference.model import Variant
+from actorflow.exchange.onnx.inference.interface import Variant
 from actorflow.graph.tensor import Tensor
 
 
@@ -26,6 +26,7 @@ class Engine:
 
     Args:
         variant: the graph.
+        start: gives the session's variables their values, before the first run.
         devices: how many devices of each kind.
         limits: of the session.
         options: how plans are made.
@@ -36,6 +37,7 @@ class Engine:
     def __init__(
         self,
         variant: Variant,
+        start: Callable[[Session], Awaitable[None]],
         devices: Any,
         limits: SessionLimits,
         options: PlanOptions,
@@ -49,12 +51,15 @@ class Engine:
             "", variant.graph, devices=devices, limits=limits, options=options, values=ValueOptions(writable=True)
         )
         self._session.ends_with_its_owner = True
+        self._start, self._starting, self._has_values = start, anyio.Lock(), False
         self._batcher = None if batching is None else Batcher(self._step, batching)
         self._calls: dict[tuple[str, ...], Any] = {}
 
     async def run(self, names: tuple[str, ...], values: dict[str, Any], timeout: float | None) -> list[Any]:
         """The outputs of these names. Raises OpError; see `InferenceSession.run_async`."""
         inputs = self.variant.inputs
+        if not self._has_values:
+            await self._load()
         if self._batcher is None:
             fetches = [self.variant.outputs[name] for name in names]
             feeds = {inputs[name]: value for name, value in values.items() if name in inputs}
@@ -90,8 +95,16 @@ class Engine:
         results: list[Any] = await self._calls[names](*arrays)
         return results
 
+    async def _load(self) -> None:
+        """Gives the variables their values, once. A call that is cancelled leaves it to the next call."""
+        async with self._starting:
+            if not self._has_values:
+                await self._start(self._session)
+                self._has_values = True
+
     async def warm(self, names: tuple[str, ...]) -> None:
-        """Makes the plan for these outputs."""
+        """Loads the values, and makes the plan for these outputs."""
+        await self._load()
         fetches = [self.variant.outputs[name] for name in names]
         if self._batcher is None:
             await self._session.warmup(fetches, list(self.variant.inputs.values()))

@@ -24,7 +24,8 @@ from actorflow.engine.session.settings import SessionLimits
 from actorflow.errors import FailedPreconditionError
 from actorflow.exchange.onnx.inference.arguments import ModelMetadata, NodeArg
 from actorflow.exchange.onnx.inference.engine import Engine, check_rows
-from actorflow.exchange.onnx.inference.model import InferenceModel, Variant
+from actorflow.exchange.onnx.inference.interface import Interface, Variant
+from actorflow.exchange.onnx.inference.model import OnnxModel
 from actorflow.exchange.onnx.inference.options import (
     GraphOptimizationLevel,
     RunOptions,
@@ -54,7 +55,7 @@ class InferenceSession:
         [array([[2., 2., 2.]], dtype=float32)]
 
     Args:
-        path_or_bytes: the path of an ONNX file, or its bytes.
+        path_or_bytes: the path of an ONNX file, or its bytes. `af.load_model` opens files of other kinds.
         sess_options: options.
         providers: the names of execution providers, in the order of preference: hints on devices. The CPU unless given.
         provider_options: options of each provider. They change nothing.
@@ -87,7 +88,8 @@ class InferenceSession:
             raise TypeError(f"sess_options is an af.onnx.SessionOptions, but it was given {sess_options!r:.60}.")
         self._options = sess_options or SessionOptions()
         self._providers = chosen(providers, provider_options)
-        self._model = InferenceModel(path_or_bytes, self._options)
+        is_open = isinstance(path_or_bytes, Interface)
+        self._model: Interface = path_or_bytes if is_open else OnnxModel(path_or_bytes, self._options)
         if batching is not None:
             check_rows(self._model.plain, batching)
         self._batching = batching
@@ -287,7 +289,13 @@ class InferenceSession:
         with self._lock:
             self._engines = {k: kept for k, kept in self._engines.items() if not kept.loop.is_closed()}
             engine = self._engines[key] = Engine(
-                variant, dict(self._providers.devices), self._limits, self._plans, self._batched(loop), self._trace
+                variant,
+                self._model.start,
+                dict(self._providers.devices),
+                self._limits,
+                self._plans,
+                self._batched(loop),
+                self._trace,
             )
         return engine
 

@@ -17,9 +17,9 @@ from actorflow import __version__
 from actorflow.base import dtypes
 from actorflow.base.dtypes import DType
 from actorflow.errors import InvalidArgumentError
+from actorflow.exchange.sources.signature import Port, Signature
 from actorflow.frontends.serving.protocols.pieces import Work, array_of, load
 from actorflow.frontends.serving.protocols.writing import dump_json
-from actorflow.frontends.serving.signature import Port, Signature
 
 _NAMES: dict[str, DType] = {
     "BOOL": dtypes.bool, "UINT8": dtypes.uint8, "UINT16": dtypes.uint16, "UINT32": dtypes.uint32, "UINT64": dtypes.uint64,

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from actorflow.base.shapes import show
+from actorflow.exchange.sources.signature import CLASSIFY, REGRESS, Port, Signature
+from actorflow.exchange.sources.source import DEFAULT
 from actorflow.frontends.serving.protocols.answers import Answer, ok
-from actorflow.frontends.serving.signature import CLASSIFY, REGRESS, Port, Signature
-from actorflow.frontends.serving.sources import DEFAULT
 from actorflow.frontends.serving.versions import Served
 
 _LARGEST_EXAMPLE = 64

@@ -15,10 +15,10 @@ import numpy as np
 from actorflow.base.dtypes import string
 from actorflow.base.records.example import Example
 from actorflow.errors import InvalidArgumentError
+from actorflow.exchange.sources.signature import CLASSIFY, REGRESS, Port, Signature
+from actorflow.exchange.sources.source import DEFAULT
 from actorflow.frontends.serving.protocols.pieces import array_of
 from actorflow.frontends.serving.protocols.writing import PIECE, Rows
-from actorflow.frontends.serving.signature import CLASSIFY, REGRESS, Port, Signature
-from actorflow.frontends.serving.sources import DEFAULT
 from actorflow.frontends.serving.versions import Version
 from actorflow.graph.graphdef.attributes import shape_proto
 from actorflow.graph.graphdef.protos import DATA_TYPES
