@@ -105,6 +105,58 @@ def test_a_saved_model_predicts_the_same(tmp_path: Path) -> None:
     assert printed(code, tmp_path) == "True"
 
 
+NETS = {
+    "dense": ("[keras.Input((8,)), keras.layers.Dense(4, activation='softmax')]", (3, 8)),
+    "convolution": (
+        "[keras.Input((8, 8, 3)), keras.layers.Conv2D(4, 3), keras.layers.BatchNormalization(), keras.layers.Flatten(), "
+        "keras.layers.Dropout(0.5), keras.layers.Dense(2)]",
+        (3, 8, 8, 3),
+    ),
+    "cell": ("[keras.Input((5, 2)), keras.layers.LSTM(4), keras.layers.Dense(1)]", (3, 5, 2)),
+}
+
+
+@pytest.mark.parametrize("form", ["saved model", "onnx", "keras"])
+@pytest.mark.parametrize("net", NETS)
+def test_a_model_leaves_keras_and_answers_the_same(net: str, form: str, tmp_path: Path) -> None:
+    layers, shape = NETS[net]
+    code = (
+        "import numpy as np, keras_actorflow, keras, actorflow as af\n"
+        "from actorflow.exchange.sources import source\n"
+        "from keras_actorflow.files import KIND\n"
+        "installed = source.kinds()\n"
+        "source.kinds = lambda: [*installed, KIND]  # as the entry point of an installed package adds it\n"
+        f"net = keras.Sequential({layers})\n"
+        f"x = np.random.default_rng(0).normal(size={shape}).astype('float32')\n"
+        "path = {'saved model': 'm', 'onnx': 'm.onnx', 'keras': 'm.keras'}[FORM]\n"
+        "{'saved model': net.export, 'onnx': lambda p: keras_actorflow.export_onnx(net, p), 'keras': net.save}[FORM](path)\n"
+        "with af.load_model(path) as model:\n"
+        "    (y,) = model.run(None, {model.get_inputs()[0].name: x})\n"
+        "print(np.abs(y - net.predict(x, verbose=0)).max() < 1e-5)\n"
+    ).replace("FORM", repr(form))
+    assert printed(code, tmp_path) == "True"
+
+
+def test_an_archive_has_several_endpoints_and_refuses_what_it_can_not_write(tmp_path: Path) -> None:
+    code = MODEL + (
+        "import actorflow as af\n"
+        "archive, net = keras.export.ExportArchive(), model()\n"
+        "try:\n"
+        "    archive.write_out('m')\n"
+        "except ValueError as error:\n"
+        "    assert 'add_endpoint' in str(error)\n"
+        "spec = [keras.InputSpec(shape=(None, 8), dtype='float32')]\n"
+        "archive.track(net)\n"
+        "archive.add_endpoint('answer', net, spec)\n"
+        "archive.add_endpoint('best', lambda x: keras.ops.argmax(net(x), -1), spec)\n"
+        "archive.write_out('m', verbose=False)\n"
+        "with af.load_model('m', signature='best') as best, af.load_model('m') as first:\n"
+        "    rows = {'args_0': x[:5]}\n"
+        "    print((best.run(None, rows)[0] == first.run(None, rows)[0].argmax(-1)).all())\n"
+    )
+    assert printed(code, tmp_path) == "True"
+
+
 def test_a_fit_that_is_cancelled_leaves_a_whole_model_and_the_loop_free(tmp_path: Path) -> None:
     code = MODEL + (
         "import anyio\n"

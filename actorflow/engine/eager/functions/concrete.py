@@ -166,7 +166,7 @@ class ConcreteFunction:
             self._done = [group(*effects, name="effects")] if effects else []
         captured = list(graph.captures.values())
         self.inputs: list[Tensor] = [*arguments, *(symbol for _, symbol in captured)]
-        self._captured = [tensor for tensor, _ in captured]
+        self.captured = [tensor for tensor, _ in captured]
         self.variables = graph.variables_used()
         self._explicit = len(arguments)
         self._plans = Plans(graph, target)
@@ -187,7 +187,7 @@ class ConcreteFunction:
 
     def call(self, tensors: Sequence[Any]) -> Any:
         """The result of a call, in the structure that the function of Python gave."""
-        inputs = [*tensors, *self._captured]
+        inputs = [*tensors, *self.captured]
         watched = tapes.recording() and self._is_watched(inputs)
         if watched:
             return self._structured(self._recorded(inputs))
@@ -196,7 +196,7 @@ class ConcreteFunction:
 
     async def run(self, tensors: Sequence[Any]) -> Any:
         """The result of a call, computed on the running event loop. No tape watches it."""
-        inputs = (*tensors, *self._captured)
+        inputs = (*tensors, *self.captured)
         await settled(inputs)
         values = await self._forward.run([tensor._value for tensor in inputs])
         return self._structured(_tensors(values, self._dtypes))
@@ -297,7 +297,7 @@ class Derivative:
         function_of.outputs = [g for g in self._found if g is not None]
         function_of._leaves, function_of._rebuild = nest.parse(function_of.outputs)
         function_of.inputs = [*function.inputs, *self._dys]
-        function_of._captured, function_of.variables, function_of._explicit, function_of._done = (
+        function_of.captured, function_of.variables, function_of._explicit, function_of._done = (
             [],
             function.variables,
             len(function_of.inputs),

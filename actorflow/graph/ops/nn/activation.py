@@ -394,4 +394,7 @@ def _axis(logits: TensorLike, axis: int | None, dim: int | None) -> int:
     shape = convert_to_tensor(logits).static_shape
     if chosen is None or shape == ():
         return -1
-    return chosen if shape is None else normalize_axis(chosen, len(shape))
+    if shape is None:
+        return chosen
+    axis = normalize_axis(chosen, len(shape))
+    return -1 if axis == len(shape) - 1 else axis  # TensorFlow's op knows the last one alone

@@ -4,6 +4,7 @@ Importing this package before Keras selects the backend, as `KERAS_BACKEND=actor
 
 hook.py     Keras' choice of a backend, widened by a name
 src/        the backend that Keras imports
+files.py    `.keras` files for `af.load_model` and `actorflow serve`
 aio.py      `fit`, `evaluate` and `predict` with `await`
 """
 
@@ -13,4 +14,24 @@ install()
 
 from keras_actorflow.aio import evaluate, fit, predict  # noqa: E402
 
-__all__ = ["evaluate", "fit", "predict"]
+
+def export_onnx(model: object, path: str) -> None:
+    """Writes a model that has been built as an ONNX file.
+
+    Example:
+        >>> keras_actorflow.export_onnx(model, "model.onnx")
+
+    Args:
+        model: a model of Keras.
+        path: the file.
+
+    Raises:
+        ValueError: the model has not been built.
+        UnimplementedError: ONNX has no form for an op of it.
+    """
+    from keras_actorflow.src import export  # Keras is imported with it
+
+    export.export_onnx(model, path)
+
+
+__all__ = ["evaluate", "export_onnx", "fit", "predict"]
