@@ -13,7 +13,7 @@ ENTRY_POINTS: dict[str, dict[str, str]] = {
         "dashboard": "actorflow.frontends.dashboard.serving:COMMAND",
         "dump": "actorflow.frontends.cli.dump:COMMAND",
         "explain": "actorflow.frontends.cli.shell.explain:COMMAND",
-        "inspect": "actorflow.frontends.cli.inspect:COMMAND",
+        "inspect": "actorflow.frontends.serving.inspect:COMMAND",
         "keys": "actorflow.frontends.cli.keys:COMMAND",
         "leave": "actorflow.frontends.cli.leave:COMMAND",
         "place": "actorflow.frontends.cli.place:COMMAND",

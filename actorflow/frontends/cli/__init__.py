@@ -2,7 +2,6 @@
 
 check.py      `actorflow worker --check`: tries what a task will need, and says what it found
 dump.py       `actorflow dump`: what waits on the tasks of a running cluster, and what they do, for a report of a problem
-inspect.py    `actorflow inspect`: inputs, outputs, ops, parameters of a model file, memory and time of a run
 keys.py       `actorflow keys init|show`: makes the keys of a cluster or of a person, and shows what may be shown of them
 leave.py      `actorflow leave`: takes a task out of a running cluster
 local.py      what `up` and `run` share: a local cluster from a command line, its keys in a file, and what its tasks write

@@ -21,6 +21,7 @@ command.py      `actorflow serve`
 exchange.py     `Exchange`: a request and its answer by callbacks
 guard.py        addresses, tokens, hosts: which requests are refused before they are read
 http/           HTTP/1.1 for an application: `run`
+inspect.py      `actorflow inspect`: inputs, outputs, ops, parameters of a model file, memory and time of a run
 large.py        `Large`: counts large bodies, and lets threads work for them
 measures.py     counters and times of requests, in the form of Prometheus
 model.py        `Model`: a model with its values in a session
