@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import actorflow as af
 import actorflow.compat.v1 as tf
 
 
@@ -62,3 +63,11 @@ def test_a_status_block_and_a_status_message(caplog: pytest.LogCaptureFixture) -
         assert status is None
     tf.logging.TaskLevelStatusMessage("task 3 waits")
     assert [(each.levelname, each.message) for each in caplog.records] == [("ERROR", "task 3 waits")]
+
+
+def test_evaluate_takes_the_default_session_or_eager_values() -> None:
+    benchmark = tf.test.Benchmark()
+    with tf.Graph().as_default(), tf.Session():
+        assert benchmark.evaluate({"a": tf.constant(1.0) + 1.0}) == {"a": 2.0}
+    with af.eager():
+        assert benchmark.evaluate([af.constant(3)]) == [3]

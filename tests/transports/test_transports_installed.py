@@ -194,7 +194,7 @@ def test_no_module_of_the_core_names_a_transport() -> None:
     ours = {entry.name for entry in plugins.entries("transports")}
     found = []
     for path in sorted(CORE.rglob("*.py")):
-        if path.name in ("standard.py", "tracebacks.py") and path.parent.name in ("registry", "actorflow"):
+        if path.name in ("standard.py", "tracebacks.py") and path.parent.name in ("registry", "reports"):
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         where = path.relative_to(CORE)
@@ -216,6 +216,6 @@ OTHER_MEANINGS = (
     "cluster/processes/blocking_server.py",
     "cluster/processes/fork_server.py",
     "cluster/worker/worker.py",
-    "session/local.py",
+    "engine/session/local.py",
 )
 """The first has the name of the job of a local server, the others load the rendezvous of one process: `local`."""

@@ -53,7 +53,7 @@ class Scaling:
         async def _serve(self, task: str, *, task_status: TaskStatus[None]) -> None: ...
         async def _end_here(self, task: str) -> None: ...
 
-    async def scale(self, *, saved: bool = False, **jobs: int) -> None:
+    async def scale(self, /, *, saved: bool = False, **jobs: int) -> None:
         """Lets tasks join and leave until each job that is named has so many. Sessions stay open: their next plans use the
         devices of tasks that have joined, and need none of tasks that have left.
 

@@ -513,7 +513,7 @@ class Supervisor:
         step = await self.guarded(lambda: self.model.step(self.session))
         return await self.guarded(lambda: self._save(step))
 
-    async def scale(self, **jobs: int) -> None:
+    async def scale(self, /, **jobs: int) -> None:
         """Changes how many tasks the cluster has, between two steps. A checkpoint is saved, tasks join and leave
         (`LocalCluster.scale`), and training goes on from that checkpoint with the tasks that are there. No step is lost.
         Variables of tasks that leave move, unless they ask for a task by its number.

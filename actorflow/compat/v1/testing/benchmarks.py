@@ -50,7 +50,9 @@ class Benchmark:
 
     def evaluate(self, tensors: Any) -> Any:
         """The values of tensors, of the default session or under eager execution."""
-        session = af.get_default_session()
+        from actorflow.compat.v1.sessions import get_default_session
+
+        session = get_default_session()
         return af.nest.map_structure(lambda each: each.numpy(), tensors) if session is None else session.run(tensors)
 
     def report_benchmark(
@@ -123,7 +125,7 @@ class Benchmark:
             sess.run(target, feed_dict)
             times.append(time.perf_counter() - start)
         median = statistics.median(times) if times else -1.0
-        facts = {"iters": min_iters, "wall_time": median, "extras": dict(extras or {})}
+        facts: dict[str, Any] = {"iters": min_iters, "wall_time": median, "extras": dict(extras or {})}
         facts |= {"name": name or f"{type(self).__name__}.run_op_benchmark", "throughput": mbs / median if mbs else 0.0}
         self.report_benchmark(**facts)
         return facts
