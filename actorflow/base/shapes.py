@@ -214,6 +214,10 @@ def as_shape(value: ShapeLike) -> Shape:
         return value._sizes
     if isinstance(value, (int,)) or hasattr(value, "__index__") and not hasattr(value, "__len__"):
         value = (int(value),)
+    if not isinstance(value, Iterable):
+        raise TypeError(
+            f"A shape is a list of sizes, an int or None, not {value!r:.60}, of type {type(value).__name__}."
+        )
     sizes = tuple(None if size is None or getattr(size, "value", size) is None else int(size) for size in value)
     if any(size is not None and size < 0 for size in sizes):
         raise ValueError(f"A shape's sizes are zero or more, or None where unknown; got {list(sizes)}.")

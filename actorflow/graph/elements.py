@@ -53,6 +53,7 @@ class Elements(Scoped):
             >>> graph.get_operation_by_name("y").type
             'Square'
         """
+        _check_text(name, "an operation")
         operation = self._operations.get(name)
         if operation is None:
             raise UnknownNameError(
@@ -62,6 +63,7 @@ class Elements(Scoped):
 
     def get_tensor_by_name(self, name: str) -> Tensor:
         """The tensor `op:index`. Raises ValueError for another form of name and UnknownNameError for an unknown name."""
+        _check_text(name, "a tensor")
         op_name, colon, port = name.rpartition(":")
         if not colon or not port.isdigit():
             raise ValueError(
@@ -268,3 +270,9 @@ class Elements(Scoped):
         """
         element = self.as_graph_element(tensor_or_op)
         return (element if isinstance(element, Operation) else element.op).name not in self._not_fetched
+
+
+def _check_text(name: object, what: str) -> None:
+    """Raises TypeError for a name that is no text."""
+    if not isinstance(name, str):
+        raise TypeError(f"The name of {what} is a text, not {name!r:.60}, of type {type(name).__name__}.")

@@ -40,6 +40,8 @@ def ctc_loss(
 ) -> tuple[Any, Any]:
     _check(inputs, lengths, InvalidArgumentError)
     _, batch, classes = inputs.shape
+    if not batch:
+        raise InvalidArgumentError("batch_size must not be 0: a batch has at least one sequence.")
     labels = _labels(indices, values, batch, classes)
     loss, gradient = xp.zeros(batch, inputs.dtype), xp.zeros(inputs.shape, inputs.dtype)
     for b in range(batch):

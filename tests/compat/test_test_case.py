@@ -266,3 +266,51 @@ def test_a_test_may_reset_the_default_graph_before_its_set_up() -> None:
     result = unittest.TestResult()
     unittest.defaultTestLoader.loadTestsFromTestCase(Case).run(result)
     assert result.wasSuccessful(), result.errors
+
+
+ASSERTIONS = {
+    "assertLen": (([1, 2], 2), ([1, 2], 3)),
+    "assertEmpty": (([],), ([1],)),
+    "assertNotEmpty": (([1],), ([],)),
+    "assertContainsSubset": (([1], [1, 2]), ([3], [1, 2])),
+    "assertNoCommonElements": (([1], [2]), ([1], [1, 2])),
+    "assertSameElements": (([1, 2, 2], [2, 1]), ([1, 2], [1, 3])),
+    "assertSequenceStartsWith": (([1], [1, 2]), ([2], [1, 2])),
+    "assertContainsSubsequence": (([1, 2, 3], [1, 3]), ([1, 2, 3], [3, 1])),
+    "assertContainsExactSubsequence": (([1, 2, 3], [2, 3]), ([1, 2, 3], [1, 3])),
+    "assertContainsInOrder": ((["a", "c"], "abc"), (["c", "a"], "abc")),
+    "assertTotallyOrdered": (([1, 1], [2], [3]), ([1], [2], [2])),
+    "assertSameStructure": (({"a": [1, {"b": 2}]}, {"a": [1, {"b": 2}]}), ({"a": [1, {"b": 2}]}, {"a": [1, {"c": 2}]})),
+    "assertJsonEqual": (('{"a": [1]}', '{"a":[1]}'), ("[1]", "[2]")),
+    "assertBetween": ((2, 1, 2), (3, 1, 2)),
+    "assertEndsWith": (("model.ckpt", ".ckpt"), ("model.ckpt", ".pb")),
+    "assertRegexMatch": (("abc", ["x", "b"]), ("abc", ["x"])),
+    "assertRaisesWithLiteralMatch": (
+        (ValueError, "invalid literal for int() with base 10: 'x'", int, "x"),
+        (ValueError, "invalid", int, "x"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ASSERTIONS)
+def test_an_assertion_of_absl_passes_and_fails(name: str) -> None:
+    """As TensorFlow's test cases are derived from absl's, programs use these too."""
+    good, bad = ASSERTIONS[name]
+    assert passes(lambda case: getattr(case, name)(*good))
+    assert not passes(lambda case: getattr(case, name)(*bad))
+
+
+def test_a_difference_of_structures_is_told_with_its_place() -> None:
+    failure = outcome(lambda case: case.assertSameStructure({"a": [1, 2]}, {"a": [1, 3]})).failures[0][1]
+    assert "a['a'][1]" in failure and "b['a'][1]" in failure
+
+
+def test_a_test_makes_files_and_folders_in_a_folder_of_its_own() -> None:
+    paths: list[Path] = []
+
+    def body(case: Any) -> None:
+        paths.extend([case.create_tempdir("d"), case.create_tempfile("e/f", "text"), case.create_tempfile()])
+        assert paths[0].is_dir() and paths[1].read_text() == "text" and paths[2].read_bytes() == b""
+
+    assert passes(body)
+    assert not any(path.exists() for path in paths)

@@ -9,6 +9,7 @@ from enum import IntEnum
 from types import TracebackType
 from typing import IO, Self
 
+from actorflow.base.paths import path_text
 from actorflow.base.records import tfrecord
 from actorflow.base.records.unpacking import WBITS, Unpacker, check_unpacked, most_unpacked
 from actorflow.base.unpicklable import unpicklable
@@ -172,7 +173,7 @@ def tf_record_iterator(
         ResourceExhaustedError: a record of a packed file has more than 256 MiB, or than ACTORFLOW_MAX_UNPACKED_BYTES.
     """
     packing = TFRecordOptions.as_name(options)
-    path = os.fspath(path)
+    path = path_text(path)
     try:
         file = open(path, "rb")  # noqa: SIM115  (closed by the generator)
     except FileNotFoundError as error:

@@ -54,7 +54,7 @@ class Scaling:
         async def _end_here(self, task: str) -> None: ...
 
     async def scale(self, /, *, saved: bool = False, **jobs: int) -> None:
-        """Lets tasks join and leave until each job that is named has so many. Sessions stay open: their next plans use the
+        """Lets tasks join and leave until each named job has that number of tasks. Sessions stay open: their next plans use the
         devices of tasks that have joined, and need none of tasks that have left.
 
         Example:

@@ -82,7 +82,7 @@ class Membership:
         return self.view.epoch == GUEST
 
     def close(self) -> None:
-        """Nobody is kept waiting for the next view any more."""
+        """No caller waits for the next view any more."""
         self._closed = True
         self._tell_watchers()
 
@@ -140,17 +140,17 @@ class Membership:
 
     async def _keep_told(self, task: str) -> None:
         """Tells a task the view whenever there is another link to it."""
-        told = None
+        informed = None
         while not self._closed and {task, self._me} <= self.view.members.keys():
             try:
                 link = await self._reach(task, self.view.members[task])
-                if link is not told:
+                if link is not informed:
                     view = decode_view(await link.call(AskView(0), timeout=CONNECT_SECONDS))
                     if view.epoch > self.view.epoch:
                         await self.install(view)
                     elif view != self.view:
                         await link.call(InstallView(self.view.encode()), timeout=CONNECT_SECONDS)
-                    told = link
+                    informed = link
                 over = anyio.Event()
                 link.watchers.add(over)
                 try:
@@ -187,7 +187,7 @@ class Membership:
             await self.install(view)
 
     async def leave(self, task: str, how: str = "drained") -> View:
-        """Takes a task out of the cluster; `how` is one of `LEAVING`.
+        """Takes a task out of the cluster; `how` is a member of `LEAVING`.
 
         Raises what `left` raises, UnavailableError, and FailedPreconditionError where the task holds variables."""
         if how not in LEAVING:
@@ -265,9 +265,9 @@ class Membership:
     async def _survey(self, without: str = "") -> None:
         """Asks all members but `without` for their views, and takes the newest view; then all have it.
 
-        Raises UnavailableError where one does not answer: it may know a newer view."""
+        Raises UnavailableError if a member does not answer: it may know a newer view."""
         while True:
-            asked = self.view
+            surveyed = self.view
             replies: list[View] = []
 
             async def ask(task: str, address: str, replies: list[View] = replies) -> None:
@@ -284,17 +284,17 @@ class Membership:
 
             try:
                 async with anyio.create_task_group() as group:
-                    for task, address in asked.tasks:
+                    for task, address in surveyed.tasks:
                         if task not in (self._me, without):
                             group.start_soon(ask, task, address)
             except BaseExceptionGroup as errors:
                 raise first_of(errors) from None
-            newest = max(replies, key=lambda view: view.epoch, default=asked)
+            newest = max(replies, key=lambda view: view.epoch, default=surveyed)
             if newest.epoch > self.view.epoch:
                 await self.install(newest)
-            if self.view == asked:
-                if any(view.epoch < asked.epoch for view in replies):
-                    await self._tell_all(asked, ())
+            if self.view == surveyed:
+                if any(view.epoch < surveyed.epoch for view in replies):
+                    await self._tell_all(surveyed, ())
                 return
 
     async def _tell_all(self, view: View, came: tuple[str, ...]) -> None:

@@ -1,7 +1,7 @@
 """`View`: the members of a cluster at an epoch, a value; each change of it is a pure function.
 
 A cluster begins with the view of its description, at epoch 1. A task that joins, leaves or is declared lost gives the next view,
-whose epoch is greater by one. Only the coordinator, a task that the first view names, makes views, so no epoch has two of them.
+whose epoch is the next number. Only the coordinator, a task that the first view names, makes views, so no epoch has two of them.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def decode_view(data: bytes) -> View:
 def founded(spec: ClusterSpec, limits: Limits | None = None) -> View:
     """The first view of a cluster: the tasks of its description. The first of them is the coordinator.
 
-    Raises InvalidArgumentError for limits that no cluster or this one can't have."""
+    Raises InvalidArgumentError for limits that no cluster can have, or that this cluster can't."""
     for job, (least, most) in (limits or {}).items():
         if least < 0 or (most is not None and most < least):
             raise InvalidArgumentError(

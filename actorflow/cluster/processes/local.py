@@ -113,6 +113,11 @@ class LocalCluster(Scaling):
         startup_seconds: float | None = None,
         limits: Limits | None = None,
     ) -> None:
+        if not isinstance(jobs, Mapping):
+            raise TypeError(
+                f"`jobs` has the number of tasks by the job's name, as in {{'worker': 2}}; it is {jobs!r:.60}, of type "
+                f"{type(jobs).__name__}."
+            )
         count = sum(jobs.values())
         if not count or min(jobs.values()) < 0:
             raise InvalidArgumentError(

@@ -365,7 +365,7 @@ class Join(Request):
 
 @dataclass(frozen=True, slots=True)
 class Leave(Request):
-    """Takes a task out of the cluster; the reply is as that of Join. `how` is one of `LEAVING`."""
+    """Takes a task out of the cluster; the reply is as that of Join. `how` is a member of `LEAVING`."""
 
     method = "leave"
     task: str

@@ -238,7 +238,7 @@ def get_log_device_placement() -> bool:
 
 @public("tf.errors")
 class raise_exception_on_not_ok_status:
-    """A block that does nothing: errors are raised where they come (`tf.errors.raise_exception_on_not_ok_status`).
+    """A block that does nothing: an error is raised at its place (`tf.errors.raise_exception_on_not_ok_status`).
 
     Example:
         >>> import actorflow.compat.v1 as tf

@@ -299,12 +299,13 @@ def dct(
         norm: None or `ortho`.
 
     Raises:
-        ValueError: another dimension, type or norm.
+        ValueError: another type or norm.
+        NotImplementedError: another axis.
     """
-    if axis != -1 or type not in (1, 2, 3) or norm not in (None, "ortho"):
-        raise ValueError(
-            f"Only the last axis, types 1, 2 and 3, and norms None and 'ortho' are supported, not {axis=}, {type=}, {norm=}."
-        )
+    if axis != -1:
+        raise NotImplementedError(f"The transform is along the last axis, -1, not {axis}: transpose the input first.")
+    if type not in (1, 2, 3) or norm not in (None, "ortho"):
+        raise ValueError(f"Only types 1, 2 and 3, and norms None and 'ortho' are supported, not {type=}, {norm=}.")
     if type == 1 and norm == "ortho":
         raise ValueError("Normalization is not supported for the Type-I DCT.")
     with af.name_scope(name, "dct", [input]):

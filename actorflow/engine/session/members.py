@@ -22,7 +22,7 @@ class MembershipChange:
         1 ('/job:worker/task:0', '/job:worker/task:1')
 
     Args:
-        epoch: the number of the view, which grows by one with each task that joins or leaves.
+        epoch: the number of the view, which grows with each task that joins or leaves.
         tasks: all tasks with their addresses.
         joined: the tasks that have joined since; all of them in the first change that is told.
         left: the tasks that have left since, or were declared lost.

@@ -141,6 +141,8 @@ class Session(Inspection):
         if target is None:
             target, source = os.environ.get(TARGET, ""), TARGET
         self.graph = get_default_graph() if graph is None else graph
+        if not hasattr(self.graph, "eager"):
+            raise TypeError(f"`graph` is an af.Graph, but it is {graph!r:.60}, of type {type(graph).__name__}.")
         if self.graph.eager:
             raise RuntimeError(
                 describe(

@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from actorflow.base.paths import path_text
 from actorflow.base.records.wire import BrokenMessageError
 from actorflow.errors import InvalidArgumentError
 from actorflow.exchange.onnx.protos import ModelProto, TensorProto
@@ -103,7 +104,7 @@ def read(source: Any, folder: Any = None) -> tuple[Any, DataFolders | None]:
         data, name = source, f"The source, {len(source)} bytes,"
         folders = None if folder is None else DataFolders.of(folder)
     else:
-        path = Path(source)
+        path = Path(path_text(source, "source"))
         name, folders = f"The file {os.fspath(path)!r}", DataFolders.of(folder, path)
         with path.open("rb") as file:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from actorflow import blocking
+from actorflow.base.paths import path_text
 from actorflow.base.process import machine
 from actorflow.engine.session.session import Session
 from actorflow.exchange.saved_model import constants, signature_constants, tag_constants
@@ -56,7 +57,7 @@ class SavedModelBuilder:
             AssertionError: there are files in the folder.
             ValueError: there is no such form.
         """
-        folder = os.fsdecode(export_dir)
+        folder = path_text(export_dir, "export_dir")
         if format not in (TENSORFLOW, STANDARD):
             raise ValueError(f"format is {TENSORFLOW!r} or {STANDARD!r}, but it is {format!r}.")
         if os.path.isdir(folder) and os.listdir(folder):

@@ -8,6 +8,7 @@ import os
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from actorflow.base.paths import path_text
 from actorflow.base.records.messages.text import read_text
 from actorflow.base.records.wire import BrokenMessageError
 from actorflow.engine.formats import installed
@@ -94,7 +95,7 @@ def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
     Args:
         export_dir: the folder.
     """
-    return any(os.path.isfile(os.path.join(os.fsdecode(export_dir), name)) for name in _FILES)
+    return any(os.path.isfile(os.path.join(path_text(export_dir, "export_dir"), name)) for name in _FILES)
 
 
 def read(export_dir: str | os.PathLike[str]) -> SavedFolder:
@@ -104,7 +105,7 @@ def read(export_dir: str | os.PathLike[str]) -> SavedFolder:
         OSError: there is no saved model.
         DataLossError: its description, or a graph, is damaged.
     """
-    folder = os.fsdecode(export_dir)
+    folder = path_text(export_dir, "export_dir")
     for name in _FILES:
         path = os.path.join(folder, name)
         if os.path.isfile(path):

@@ -36,7 +36,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What a signature consists of.
+    """The nodes and parameters of a signature.
 
     Args:
         ops: how many nodes of each op the outputs need, constants and placeholders left out.

@@ -12,6 +12,7 @@ from typing import Any
 
 import anyio
 
+from actorflow.base.paths import path_text
 from actorflow.base.process import machine
 from actorflow.base.reports.logs import get_logger
 from actorflow.engine.batching.rows import Batching
@@ -101,7 +102,7 @@ class Application:
         self.large = Large(max_bodies, max_elements)
         """Counts large bodies, and works for them."""
         self._guard, self._control = Guard(token, hosts), control
-        self._folder = None if isinstance(models, Mapping) else os.fspath(models)
+        self._folder = None if isinstance(models, Mapping) else path_text(models, "models")
         self._target, self._options = target, dict(session_options or {})
         self._signatures, self._labels = signatures or {}, labels or {}
         self._policy = policy or VersionPolicy()
@@ -111,7 +112,7 @@ class Application:
         self.served: dict[str, Served] = {}
         """The models by name."""
         for name, path in models.items() if isinstance(models, Mapping) else ():
-            self._add(name, os.fspath(path))
+            self._add(name, path_text(path))
         self._tasks: BackgroundTasks | None = None
         self._opening: asyncio.Lock | None = None
 

@@ -12,6 +12,7 @@ import anyio
 import numpy as np
 
 from actorflow.base import dtypes
+from actorflow.base.paths import path_text
 from actorflow.base.process import machine
 from actorflow.base.reports.logs import get_logger
 from actorflow.engine.batching import rows as batch_rows
@@ -89,7 +90,7 @@ class Model:
         warm_up: bool = True,
         session_options: Mapping[str, Any] | None = None,
     ) -> None:
-        self._path, self._tags, self._given = os.fspath(path), tags, signatures
+        self._path, self._tags, self._given = path_text(path), tags, signatures
         self._batching, self._target, self._warm_up = batching or Batching(), target, warm_up
         self._options = dict(session_options or {})
         self._session: Session | None = None

@@ -33,7 +33,8 @@ def fed_element(graph: Graph, key: Any) -> Tensor | Operation:
         return graph.as_graph_element(key)
     except UnknownNameError:
         fed = {f"{node.name}:0": node for node in graph.nodes.values() if node.op.startswith("Placeholder")}
-        near = difflib.get_close_matches(key if ":" in key else f"{key}:0", fed, n=1, cutoff=0.4)
+        name = key.decode(errors="replace") if isinstance(key, bytes) else key
+        near = difflib.get_close_matches(name if ":" in name else f"{name}:0", fed, n=1, cutoff=0.4)
         meant = f"Did you mean {near[0]!r}? " if near else ""
         most = [*map(repr, list(fed)[:_MOST_NAMES])] + ["..."] * (len(fed) > _MOST_NAMES)
         raise UnknownNameError(

@@ -164,6 +164,8 @@ def _get_single(
     partition_info: PartitionInfo | None = None,
 ) -> Variable:
     """A variable that is in one piece, or a slice of a partitioned variable."""
+    if not isinstance(name, str):
+        raise TypeError(f"The name of a variable is a text, not {name!r:.60}, of type {type(name).__name__}.")
     graph = get_default_graph()
     variables = store_of(graph).variables
     sizes, kind = as_shape(shape), dtype

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +26,9 @@ from actorflow.models.data.node import Node, known_integer, parameter
 from actorflow.models.data.sources import Sources, is_coroutine_function
 from actorflow.models.data.spec import DatasetSpec, Spec, batched, dense_leaves, most_specific, tensor_leaves
 from actorflow.public import public
+
+if TYPE_CHECKING:
+    from actorflow.models.data.experimental.options import Options
 
 _LOG = get_logger("data")
 AUTOTUNE = -1
@@ -548,13 +552,36 @@ class Dataset(Sources, Iterable):
         return result
 
     def with_options(self, options: Any, name: str | None = None) -> Dataset:
-        """The same dataset: TensorFlow's options are of its own threads and passes.
+        """The same elements: TensorFlow's options are of its own threads and passes. `options()` gives them again.
 
         Example:
             >>> [x async for x in af.data.Dataset.range(2).with_options(None)]
             [0, 1]
 
         Args:
-            options, name: accepted for compatibility, without effect.
+            options: a `tf.data.Options`, or None.
+            name: accepted for compatibility, without effect.
         """
-        return self
+        from actorflow.models.data.experimental.options import merged
+
+        return Dataset(replace(self.node, settings=merged(self.node.settings, options)))
+
+    def options(self) -> Options:
+        """The options of this dataset and of the datasets that it pulls from; later options go first.
+
+        Example:
+            >>> import actorflow.compat.v1 as tf
+            >>> options = tf.data.Options()
+            >>> options.experimental_deterministic = False
+            >>> af.data.Dataset.range(2).with_options(options).batch(2).options().experimental_deterministic
+            False
+        """
+        from actorflow.models.data.experimental.options import Options, merged
+
+        joined = Options()
+        nodes = [self.node]
+        for node in nodes:  # those farther from this dataset come later
+            nodes += node.inputs
+        for node in reversed(nodes):
+            joined = merged(joined, node.settings)
+        return joined

@@ -32,7 +32,8 @@ class Node:
 
     `spec` is what its elements look like, `inputs` are the stages it pulls from, `tensors` its values, `options` plain values,
     `function` what it calls for each element, `where` the user's line that made it. `shared` holds what all iterators of the
-    stage in this process have in common: the content of a cache, and the generator of its seeds.
+    stage in this process have in common: the content of a cache, and the generator of its seeds. `settings` are those of
+    `with_options`, which stay in the program.
     """
 
     kind: str
@@ -43,6 +44,7 @@ class Node:
     function: Any = None
     where: Where | None = field(default_factory=user_line)
     shared: dict[str, Any] = field(default_factory=dict, repr=False)
+    settings: Any = None
 
     def number(self, index: int) -> int:
         """One of its tensors, an integer."""

@@ -172,7 +172,7 @@ class IteratorResource:
             self.initialize(make(), roots)
 
     def reads(self, node: Node) -> bool:
-        """Whether its dataset is the one of a description. An iterator that has not begun may read any."""
+        """Whether its dataset is that of a description. An iterator that has not begun may read any."""
         return self._pulling is None or self._input() == identity(node)
 
     def _check(self, spec: Spec) -> None:

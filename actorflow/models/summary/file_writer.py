@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import anyio
 
+from actorflow.base.paths import path_text
 from actorflow.base.process import forks, machine
 from actorflow.base.records import summaries
 from actorflow.base.records.wire import write_field
@@ -88,7 +89,7 @@ class FileWriter:
         """
         if session is not None:
             raise ValueError("FileWriter takes no session: it writes what a program fetches and hands to add_summary.")
-        self._folder = Path(os.fspath(logdir))
+        self._folder = Path(path_text(logdir, "logdir"))
         self._options = (filename_suffix or "", max_bytes, max_queue, flush_secs, max_pending)
         self._known_tags: set[str] = set()
         self._run_tags: set[str] = set()
@@ -389,7 +390,7 @@ class FileWriterCache:
     def get(logdir: str | os.PathLike[str]) -> FileWriter:
         """The writer of a folder; a new one writes the default graph first."""
         with FileWriterCache._lock:
-            folder = os.fspath(logdir)
+            folder = path_text(logdir, "logdir")
             if folder not in FileWriterCache._cache:
                 FileWriterCache._cache[folder] = FileWriter(folder, graph=get_default_graph())
             return FileWriterCache._cache[folder]

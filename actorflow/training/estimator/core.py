@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import anyio
 
+from actorflow.base.paths import path_text
 from actorflow.base.process import machine
 from actorflow.base.reports.logs import get_logger
 from actorflow.engine.formats import installed
@@ -243,7 +244,7 @@ class Core:
         experimental_mode: str,
         format: str,
     ) -> Program[str]:
-        base = os.fspath(export_dir_base)
+        base = path_text(export_dir_base, "export_dir_base")
         arguments = (serving_input_receiver_fn, assets_extra, as_text, checkpoint_path, experimental_mode, format)
         return (yield from exporting(self, base, *arguments))
 
@@ -273,7 +274,7 @@ def _config(config: RunConfig | None, model_dir: str | os.PathLike[str] | None, 
     if config is not None and not isinstance(config, RunConfig):
         raise ValueError(f"config must be an instance of `RunConfig`, but provided {config}.")
     config = config or kind()
-    folder = None if model_dir is None else os.fspath(model_dir)
+    folder = None if model_dir is None else path_text(model_dir, "model_dir")
     if folder is not None and config.model_dir is not None and folder != config.model_dir:
         raise ValueError(
             "`model_dir` are set both in constructor and `RunConfig`, but with different values. In constructor: "

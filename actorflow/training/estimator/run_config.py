@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from actorflow.base.paths import path_text
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.public import public
 
@@ -210,7 +211,7 @@ def _folder(model_dir: str | os.PathLike[str] | None, environment: Mapping[str, 
     other = environment.get("model_dir")
     if other == "":
         raise ValueError("model_dir in TF_CONFIG should be non-empty.")
-    folder = None if model_dir is None else os.fspath(model_dir)
+    folder = None if model_dir is None else path_text(model_dir, "model_dir")
     if folder and other and folder != other:
         raise ValueError(
             "`model_dir` provided in RunConfig construct, if set, must have the same value as the model_dir in TF_CONFIG. "

@@ -6,6 +6,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from actorflow.base.paths import path_text
 from actorflow.base.process import machine
 from actorflow.base.reports.logs import get_logger
 from actorflow.engine.formats import installed
@@ -31,7 +32,7 @@ def folder_path(folder: str | os.PathLike[str] | None) -> str | None:
     """A checkpoint folder as all tasks may name it: absolute, unless it is a URL."""
     if folder is None:
         return None
-    path = os.fspath(folder)
+    path = path_text(folder, "folder")
     return path if "://" in path else os.path.abspath(path)
 
 

@@ -281,3 +281,28 @@ def test_no_names_of_typing_are_public(path: str) -> None:
         namespace = getattr(namespace, part)
     public = [name for name in getattr(namespace, "__all__", dir(namespace)) if not name.startswith("_")]
     assert not {"Any", "Callable", "TypeAlias", "annotations", "Sequence", "Mapping"}.intersection(public)
+
+
+def test_a_dataset_tells_its_options_and_those_of_its_inputs() -> None:
+    def options(**settings: Any) -> Any:
+        each = tf.data.Options()
+        for name, value in settings.items():
+            part, _, rest = name.partition("__")
+            setattr(getattr(each, part) if rest else each, rest or part, value)
+        return each
+
+    plain = D.range(4)
+    assert plain.options() == tf.data.Options()
+    first = plain.with_options(
+        options(experimental_deterministic=False, experimental_threading__private_threadpool_size=2)
+    )
+    assert plain.options() == tf.data.Options()
+    later = first.map(lambda x: x).batch(2)
+    assert later.options() == first.options() and later.options().experimental_deterministic is False
+    last = later.with_options(
+        options(experimental_deterministic=True, experimental_threading__max_intra_op_parallelism=1)
+    )
+    assert last.options().experimental_deterministic is True
+    threads = last.options().experimental_threading
+    assert (threads.private_threadpool_size, threads.max_intra_op_parallelism) == (2, 1)
+    assert D.zip((last, plain)).options().experimental_deterministic is True

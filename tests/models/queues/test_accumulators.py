@@ -169,3 +169,17 @@ def test_mistakes(graph: Graph) -> None:
                 session.run(wrong)
         session.run(rows.apply_grad(np.zeros(0, np.int64), np.zeros((0, 2), np.float32)))
         assert session.run(rows.num_accumulated()) == 1
+
+
+@pytest.mark.parametrize("dtype", [af.int32, af.int64, af.int16])
+def test_steps_are_integers_of_any_type(graph: Graph, dtype: Any) -> None:
+    dense, sparse = af.ConditionalAccumulator(af.float32, []), af.SparseConditionalAccumulator(af.float32, [2, 1])
+    step = af.placeholder(dtype, [])
+    at = [dense.set_global_step(step), sparse.set_global_step(step)]
+    rows = af.IndexedSlices(af.constant([[1.0]]), af.constant([0]), af.constant([2, 1]))
+    apply = [dense.apply_grad(1.0, step), sparse.apply_indexed_slices_grad(rows, step)]
+    with af.blocking.Session(graph=graph) as session:
+        session.run(at, {step: 5})
+        for local, count in ((4, 0), (5, 1)):
+            session.run(apply, {step: local})
+            assert session.run([dense.num_accumulated(), sparse.num_accumulated()]) == [count] * 2

@@ -175,3 +175,18 @@ async def test_mistakes_of_the_input_are_told(tmp_path: Path) -> None:
         await made.train(inputs())
     with pytest.raises(af.errors.InvalidArgumentError, match=r"^assertion failed: Labels must be < n_classes=2"):
         await af.estimator.LinearClassifier(["a"], str(tmp_path)).train([({"a": np.ones(3)}, np.full(3, 2))])
+
+
+async def test_the_areas_of_several_labels_are_interpolated() -> None:
+    """The value is TensorFlow Estimator's for this example; that of trapezoids is 0.7639."""
+    with af.Graph().as_default() as graph:
+        logits = af.constant([[-1.0, 1.0], [-1.5, 1.5]])
+        head = af.estimator.MultiLabelHead(2)
+        spec = head.create_estimator_spec(None, "eval", logits, af.constant([[1, 0], [1, 1]]))
+        metrics = {name: spec.eval_metric_ops[name] for name in ("auc", "auc_precision_recall")}
+    async with af.Session(graph=graph) as session:
+        with graph.as_default():
+            await session.run(af.local_variables_initializer())
+        await session.run([update for _, update in metrics.values()])
+        values = {name: float(await session.run(value)) for name, (value, _) in metrics.items()}
+    assert values == pytest.approx({"auc": 0.3333, "auc_precision_recall": 0.7689}, abs=1e-4)

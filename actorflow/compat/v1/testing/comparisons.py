@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unittest
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NoReturn
@@ -12,10 +11,11 @@ import numpy as np
 from actorflow import errors
 from actorflow.base.dtypes import as_dtype
 from actorflow.base.records.messages.text import read_text
+from actorflow.compat.v1.testing.assertions import Assertions
 from actorflow.graph.convert import is_symbolic
 
 
-class Comparisons(unittest.TestCase):
+class Comparisons(Assertions):
     """Assertions about arrays and tensors, whose values `evaluate` gives."""
 
     def evaluate(self, tensors: Any) -> Any:

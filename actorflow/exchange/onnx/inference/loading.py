@@ -37,8 +37,8 @@ def load_model(
         [array([3., 3.], dtype=float32)]
 
     Args:
-        path: an ONNX file, a folder with a saved model of TensorFlow's format or of ours, a frozen graph (`.pb`), the prefix
-            of a checkpoint that has its `.meta` file, or a file of a kind that a package adds, such as `.keras`.
+        path: an ONNX file, a folder with a saved model, a frozen graph (`.pb`), or the prefix of a checkpoint that has its
+            `.meta` file. Packages add kinds, such as `.keras`.
         signature: the signature of a model that has several; `serving_default`, or the only signature, unless given. An ONNX
             file has a single signature.
         tags: the tags of the graph of a saved model.

@@ -54,11 +54,16 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: Any = None, name: s
         t: a floating tensor.
         clip_norm: the bound, a scalar above 0.
         axes: the dimensions over which norms are taken, each bounded by itself; all by default.
+
+    Raises:
+        ValueError: the bound's shape would make the result larger than `t`.
     """
     with composite(name, "clip_by_norm", t, clip_norm) as scope:
         values = convert_to_tensor(t)
         norm = _norm(reduce_sum(square(values), axes, keepdims=True))
-        return realdiv(values * clip_norm, maximum(norm, clip_norm), name=scope)
+        clipped = realdiv(values * clip_norm, maximum(norm, clip_norm), name=scope)
+        clipped.set_shape(values.static_shape)
+        return clipped
 
 
 @public("af")

@@ -13,6 +13,7 @@ from actorflow.base.shapes import Shape, ShapeLike, as_shape, merge
 from actorflow.graph import scopes
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.graph.ops.declare import RefLike, op
 from actorflow.graph.ops.indexed_slices import IndexedSlices
 from actorflow.graph.ops.shape_rules import no_output, scalar
@@ -147,6 +148,13 @@ def accumulator_set_global_step(handle: RefLike, new_global_step: TensorLike, *,
     """Sets the global step, which each taking counts up: gradients of earlier steps are dropped."""
 
 
+def _step(number: TensorLike, graph: Graph) -> Tensor:
+    """The number of a step, of whatever type of integers, as the ops take it."""
+    from actorflow.graph.ops.math.cast import cast
+
+    return cast(convert_to_tensor(number, preferred_dtype=int64, graph=graph), int64)
+
+
 def _taken(c: Inference) -> Shape:
     shape: Shape = c.attrs["shape"]
     return shape
@@ -244,7 +252,7 @@ class ConditionalAccumulatorBase:
             >>> await session.run(sums.num_accumulated())
             0
         """
-        return accumulator_set_global_step(self._ref, new_global_step, name=name)
+        return accumulator_set_global_step(self._ref, _step(new_global_step, self._ref.graph), name=name)
 
     def num_dropped(self, name: str | None = None) -> Tensor:
         """How many gradients were stale, or one too many of their worker, since the accumulator was made: an int64 scalar."""
@@ -331,7 +339,12 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         gradient = convert_to_tensor(grad, self._dtype, graph=self._ref.graph)
         merge(self._shape, gradient.static_shape)
         return accumulator_apply_gradient(
-            self._ref, local_step, gradient, worker=-1 if worker is None else worker, most=most, name=name
+            self._ref,
+            _step(local_step, self._ref.graph),
+            gradient,
+            worker=-1 if worker is None else worker,
+            most=most,
+            name=name,
         )
 
     def take_grad(self, num_required: TensorLike, name: str | None = None) -> Tensor:
@@ -437,7 +450,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         graph = self._ref.graph
         return sparse_accumulator_apply_gradient(
             self._ref,
-            local_step,
+            _step(local_step, graph),
             cast(convert_to_tensor(grad_indices, preferred_dtype=int64, graph=graph), int64),
             convert_to_tensor(grad_values, self._dtype, graph=graph),
             cast(

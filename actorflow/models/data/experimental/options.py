@@ -49,7 +49,9 @@ class Settings:
         """
         joined = type(self)()
         joined._values.update(self._values)
-        joined._values.update(other._values)
+        for name, value in other._values.items():
+            before = joined._values.get(name)
+            joined._values[name] = before.merge(value) if isinstance(before, Settings) else value
         return joined
 
     def __eq__(self, other: object) -> bool:
@@ -133,3 +135,8 @@ class Options(Settings):
         "threading": ThreadingOptions,
         "autotune": object,
     }
+
+
+def merged(before: Any, after: Any) -> Any:
+    """Options with later options, which go first. Either may be None."""
+    return after if before is None else before if after is None else before.merge(after)

@@ -106,6 +106,8 @@ def trace(function: Callable[..., Any], spec: Spec, what: str, extra: Spec | Non
         arguments.append(placeholder)
         return placeholder
 
+    if not callable(function):
+        raise TypeError(f"{what} takes a function, not {function!r:.60}, of type {type(function).__name__}.")
     with graph.as_default(), only(()):
         before = [] if extra is None else [extra.of([argument(leaf) for leaf in extra.leaves])]
         elements = spec.of([argument(leaf) for leaf in spec.leaves])

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.base.paths import path_text
 from actorflow.base.reports.user_line import user_line
 from actorflow.base.shapes import compatible, show
 from actorflow.base.unpicklable import unpicklable
@@ -95,7 +96,7 @@ class Checkpoint:
         else:
             number = int(self._session(session).run(counter)) + 1
             self._session(session).run(counter.initializer, {counter.initializer.inputs[1]: number})
-        return self.write(f"{os.fspath(file_prefix)}-{number}", session, write_state=True)
+        return self.write(f"{path_text(file_prefix, 'file_prefix')}-{number}", session, write_state=True)
 
     def write(self, file_prefix: str | os.PathLike[str], session: Any = None, *, write_state: bool = False) -> str:
         """Saves to just this path, without counting.
@@ -162,7 +163,7 @@ class Checkpoint:
         """
         reader = None
         if save_path is not None:
-            path = os.fspath(save_path)
+            path = path_text(save_path, "save_path")
             if not checkpoint_exists(path):
                 raise ValueError(
                     describe(f"The passed save_path is not a valid checkpoint: {path}.", where=user_line())

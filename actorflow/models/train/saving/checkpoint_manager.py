@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from actorflow.base.paths import path_text
 from actorflow.base.process import machine
 from actorflow.base.reports.user_line import user_line
 from actorflow.base.unpicklable import unpicklable
@@ -64,7 +65,7 @@ class CheckpointManager:
                 describe(f"Expected a positive integer or None for max_to_keep, got {max_to_keep}.", where=user_line())
             )
         self._checkpoint = checkpoint
-        self.directory = os.fspath(directory)
+        self.directory = path_text(directory, "directory")
         self._name = checkpoint_name
         state = get_checkpoint_state(self.directory)
         paths = [] if state is None else [p for p in state.all_model_checkpoint_paths if checkpoint_exists(p)]

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from actorflow.base.paths import path_text
 from actorflow.base.records.wire import BrokenMessageError
 from actorflow.base.reports.logs import get_logger
 from actorflow.engine.formats import installed
@@ -65,7 +66,7 @@ def get_checkpoint_state(
     Raises:
         DataLossError: it is damaged. Taken for none, it would make a program begin again that has checkpoints.
     """
-    folder = os.fspath(checkpoint_dir)
+    folder = path_text(checkpoint_dir, "checkpoint_dir")
     name = latest_filename or "checkpoint"
     try:
         text = installed.small_files().read_text(folder, name)
@@ -138,7 +139,7 @@ def update_checkpoint_state(
             them if it is not there.
         latest_filename: the name of the file; `checkpoint` unless given.
     """
-    folder = os.fspath(save_dir)
+    folder = path_text(save_dir, "save_dir")
     every = list(all_model_checkpoint_paths or ())
     if model_checkpoint_path not in every:
         every.append(model_checkpoint_path)
@@ -181,7 +182,7 @@ def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
         >>> af.train.checkpoint_exists(path), af.train.checkpoint_exists("model-6")
         (True, False)
     """
-    return installed.at(os.fspath(checkpoint_prefix)) is not None
+    return installed.at(path_text(checkpoint_prefix, "checkpoint_prefix")) is not None
 
 
 @public("af.train")
@@ -211,13 +212,13 @@ def remove_checkpoint(checkpoint_prefix: str | os.PathLike[str]) -> None:
         >>> af.train.checkpoint_exists(path)
         False
     """
-    path = os.fspath(checkpoint_prefix)
+    path = path_text(checkpoint_prefix, "checkpoint_prefix")
     (installed.at(path) or installed.find(installed.STANDARD)).remove(path, (".meta",))
 
 
 def find_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> str:
     """The checkpoint of that path, or the latest in that folder. Raises NotFoundError if there is no checkpoint."""
-    path = os.fspath(ckpt_dir_or_file)
+    path = path_text(ckpt_dir_or_file, "ckpt_dir_or_file")
     if checkpoint_exists(path):
         return path
     latest = latest_checkpoint(path)
@@ -255,7 +256,7 @@ def NewCheckpointReader(filepattern: str | os.PathLike[str]) -> Reader:
         >>> reader.get_variable_to_shape_map(), reader.get_tensor("v")
         ({'v': [2]}, [1. 2.])
     """
-    path = os.fspath(filepattern)
+    path = path_text(filepattern, "filepattern")
     return installed.of(path).open(path)
 
 

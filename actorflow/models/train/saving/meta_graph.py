@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from actorflow.base.paths import path_text
 from actorflow.base.records.messages.message import Message
 from actorflow.base.records.messages.text import read_text
 from actorflow.base.records.wire import BrokenMessageError
@@ -223,7 +224,7 @@ def read_meta_graph(meta_graph_or_file: Any) -> MetaGraphDef:
         return meta_graph_or_file
     if hasattr(meta_graph_or_file, "SerializeToString"):
         return MetaGraphDef.FromString(meta_graph_or_file.SerializeToString())
-    with open(meta_graph_or_file, "rb") as file:
+    with open(path_text(meta_graph_or_file, "meta_graph_or_file"), "rb") as file:
         data = file.read()
     try:
         return MetaGraphDef.FromString(data)

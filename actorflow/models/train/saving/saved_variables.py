@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,11 @@ def named_variables(variables: Any) -> list[Saved]:
     of two."""
     if variables is None:
         variables = get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES)
+    if not isinstance(variables, Iterable) or isinstance(variables, str):
+        raise TypeError(
+            f"`var_list` is a list of variables, or a dict of them by names, but it is {variables!r:.80}, of type "
+            f"{type(variables).__name__}."
+        )
     pairs = list(variables.items()) if isinstance(variables, Mapping) else [("", v) for v in variables]
     by_key: dict[tuple[str, str], Saved] = {}
     for key, variable in pairs:

@@ -15,6 +15,7 @@ import numpy as np
 
 from actorflow import blocking
 from actorflow.base.dtypes import string
+from actorflow.base.paths import path_text
 from actorflow.base.process import machine
 from actorflow.base.reports.user_line import user_line
 from actorflow.base.unpicklable import unpicklable
@@ -80,6 +81,14 @@ def _perform(session: Any, start: Callable[[Session], Coroutine[Any, Any, T]]) -
     session = getattr(session, "_monitored", session)
     if isinstance(session, blocking.Session):
         return session._call(lambda: start(session._inner))
+    if not hasattr(session, "_engine"):
+        raise TypeError(
+            describe(
+                f"`sess` is a session, but it is {session!r:.60}, of type {type(session).__name__}.",
+                where=user_line(),
+                hint="Look at the order of the arguments: the session comes first, then the path.",
+            )
+        )
     return start(session)
 
 
@@ -321,7 +330,7 @@ class Saver:
             number = int(global_step) if isinstance(global_step, EagerVariable) else global_step
             arguments = (save_path, number, latest_filename, meta_graph_suffix, False, write_state)
             return self._eagerly(lambda opened: self.save(opened, *arguments, taken=taken))
-        path = os.fspath(save_path)
+        path = path_text(save_path, "save_path")
         if latest_filename is not None and os.path.basename(latest_filename) != latest_filename:
             raise ValueError("latest_filename must not contain path components.")
         taken_name = global_step is None and path.rpartition("/")[2] == (latest_filename or "checkpoint")
@@ -454,6 +463,22 @@ class Saver:
         """`as_saver_def()`."""
         return self.as_saver_def()
 
+    @classmethod
+    def from_proto(cls, saver_def: SaverDef, import_scope: str | None = None) -> Saver:
+        """A saver of the default graph's variables that keeps as many checkpoints as a message says.
+
+        Example:
+            >>> v = af.Variable(3.0, name="v")
+            >>> message = af.train.Saver(max_to_keep=3).to_proto()
+            >>> af.train.Saver.from_proto(message).to_proto().max_to_keep
+            3
+
+        Args:
+            saver_def: the message, as `to_proto` gives it.
+            import_scope: the name scope of the saver's nodes.
+        """
+        return cls(saver_def=saver_def, name=import_scope)
+
     def to_proto(self, export_scope: None = None) -> SaverDef:
         """`as_saver_def()`.
 
@@ -519,7 +544,8 @@ class Saver:
                     hint="latest_checkpoint gives None where a folder has none: look at its result, or at the folder.",
                 )
             )
-        return _perform(sess, lambda s: self._restore(s, os.fspath(save_path), strict))
+        path = path_text(save_path, "save_path")
+        return _perform(sess, lambda s: self._restore(s, path, strict))
 
     async def _restore(self, session: Session, path: str, strict: bool) -> None:
         self.build()

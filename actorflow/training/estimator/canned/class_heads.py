@@ -302,7 +302,14 @@ class MultiLabelHead(Head):
         shares = af.sigmoid(logits)
         return {
             "auc": af.metrics.auc(labels, shares, weighting, name="auc"),
-            "auc_precision_recall": af.metrics.auc(labels, shares, weighting, curve="PR", name="auc_precision_recall"),
+            "auc_precision_recall": af.metrics.auc(
+                labels,
+                shares,
+                weighting,
+                curve="PR",
+                name="auc_precision_recall",
+                summation_method="careful_interpolation",
+            ),
             **_at_thresholds(labels, shares, weighting, self._thresholds),
         }
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from actorflow.base.paths import path_text
 from actorflow.base.process import machine
 from actorflow.base.reports.logs import get_logger
 from actorflow.engine.session import blocking
@@ -154,7 +155,7 @@ class CheckpointSaverHook(SessionRunHook):
     ) -> None:
         if saver is not None and scaffold is not None:
             raise ValueError("You cannot provide both saver and scaffold.")
-        self._folder = os.fspath(checkpoint_dir)
+        self._folder = path_text(checkpoint_dir, "checkpoint_dir")
         self._path = f"{self._folder.rstrip('/')}/{checkpoint_basename}"
         self._saver, self._scaffold, self._save_graph = saver, scaffold, save_graph_def
         self._timer = SecondOrStepTimer(save_secs, save_steps)

@@ -117,6 +117,7 @@ CASES = [
         literal=Literal(([3.0, 4.0],), [0.6, 0.8]),
         special=[Literal(([0.3, 0.4],), [0.3, 0.4])],
         slopes=[Literal(([0.0, 0.0],), [1.0, 1.0])],
+        rejects=[Reject(ValueError, ([[3.0], [4.0]],), build=lambda x: clip.clip_by_norm(x, [1.0, 2.0]))],
     ),
     Case(
         "",

@@ -89,6 +89,11 @@ CTC = [
             Reject(InvalidArgumentError, (LOGITS, i32(5, 4, 4))),
             Reject(EITHER, (LOGITS, i32(4, 4))),
             Reject(EITHER, (LOGITS[0], WHOLE)),
+            Reject(
+                InvalidArgumentError,
+                (np.zeros([4, 0, 4], np.float32), np.zeros([0], np.int32)),
+                build=lambda x, n: nn.ctc_loss(sparse(np.zeros([0], np.int32), np.zeros([0, 2], np.int64)), x, n),
+            ),
             Reject(TypeError, (LOGITS, WHOLE), build=lambda x, n: nn.ctc_loss(VALUES, x, n)),
             Reject(ValueError, (LOGITS, WHOLE), build=lambda x, n: nn.ctc_loss(sparse(), x)),
             *(

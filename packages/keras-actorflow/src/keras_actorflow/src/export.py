@@ -59,7 +59,7 @@ def source(model: Any) -> Source:
 
 
 class ActorflowExportArchive:
-    """What `keras.export.ExportArchive` is with this backend: it writes a SavedModel in TensorFlow's format."""
+    """`keras.export.ExportArchive` of this backend: it writes a SavedModel in TensorFlow's format."""
 
     def __init__(self) -> None:
         self._endpoints: dict[str, Endpoint] = {}
