@@ -141,8 +141,12 @@ async def test_the_piece_with_ray_says_what_to_install() -> None:
         await run_piece(piece)
 
 
-def test_the_readme_has_each_extra_and_each_example() -> None:
-    rows = set(re.findall(r"^\| `([\w.]+)` \|", README, re.MULTILINE))
-    extras = set(PROJECT["optional-dependencies"])
+def rows(page: str) -> set[str]:
+    """The first cells of a table."""
+    return set(re.findall(r"^\| `([\w.]+)` \|", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def test_a_page_has_each_extra_and_another_page_each_example() -> None:
     examples = {path.name for path in (ROOT / "examples").iterdir() if path.suffix in (".py", ".ipynb")}
-    assert extras | examples == rows
+    assert rows("docs/reference/extras.md") == set(PROJECT["optional-dependencies"])
+    assert rows("docs/guides/examples.md") == examples
