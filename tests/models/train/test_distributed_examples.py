@@ -438,3 +438,18 @@ async def test_f111_workers_see_each_example_once_in_an_epoch(graph: af.Graph) -
                     await session.run(share)
             coordinator.request_stop()
     assert [Counter(s) for s in seen] == [Counter({n: 2 for n in range(w, 20, 3)}) for w in range(3)]
+
+
+def test_a_training_that_grows_and_shrinks_has_the_bits_of_one_that_does_not() -> None:
+    printed = run("elastic.py", "--steps", "8")
+    assert "from 1 to 3 workers" in printed and "from 3 to 2 workers" in printed, printed
+    assert "the same weights, bit by bit: True" in printed, printed
+
+
+def test_a_file_says_how_many_workers_a_training_has(tmp_path: Path) -> None:
+    """A file that is not there, or that has no number, changes nothing."""
+    control = tmp_path / "workers.txt"
+    control.write_text("2\n")
+    assert "from 1 to 2 workers" in run("elastic.py", "--steps", "4", "--control", control)
+    control.write_text("many")
+    assert "from 1" not in run("elastic.py", "--steps", "2", "--control", control)
