@@ -218,10 +218,38 @@ def as_shape(value: ShapeLike) -> Shape:
         raise TypeError(
             f"A shape is a list of sizes, an int or None, not {value!r:.60}, of type {type(value).__name__}."
         )
-    sizes = tuple(None if size is None or getattr(size, "value", size) is None else int(size) for size in value)
+    sizes = tuple(None if size is None or getattr(size, "value", size) is None else _size(size) for size in value)
     if any(size is not None and size < 0 for size in sizes):
         raise ValueError(f"A shape's sizes are zero or more, or None where unknown; got {list(sizes)}.")
     return sizes
+
+
+def _size(size: Any) -> int:
+    try:
+        return int(size)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"A size of a shape is a whole number, or None where it is unknown, not {size!r:.60}, of type {type(size).__name__}."
+        ) from None
+
+
+def whole(value: Any, owner: str, argument: str) -> int:
+    """A number of units, filters or the like.
+
+    Args:
+        value: what a program passes.
+        owner: the layer or cell, for the error.
+        argument: the name of the argument.
+
+    Raises:
+        TypeError: it is no whole number.
+    """
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{owner}: the argument `{argument}` is a whole number. Received: {value!r:.60}, of type {type(value).__name__}."
+        ) from None
 
 
 def show(shape: Shape) -> str:

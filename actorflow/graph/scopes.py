@@ -166,6 +166,8 @@ class Scoped:
             ...     print(af.ones([2], name="x").name)
             layer/x:0
         """
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"The name of a scope is a text, not {name!r:.60}, of type {type(name).__name__}.")
         if name and not (_SCOPE_NAME if of(self).names else _NAME).fullmatch(name):
             raise ValueError(
                 f"{name!r} is no name for a scope: letters, digits and _ . - / are allowed"

@@ -12,6 +12,7 @@ import actorflow as _af
 from actorflow.compat.v1.options import SESSION, ConfigProto, RunOptions, run_timeout, session_options
 from actorflow.engine.session import blocking as _blocking
 from actorflow.engine.session.session import TARGET
+from actorflow.engine.session.settings import check_target
 from actorflow.graph import tensor as _tensor
 from actorflow.graph.graphdef.protos import GraphDef
 from actorflow.models.summary.protos import RunMetadata
@@ -170,6 +171,7 @@ class Session(_blocking.Session):
 
 
 def _address(target: str) -> str:
+    check_target(target)
     return "tcp://" + target.removeprefix("grpc://") if target.startswith("grpc://") else target
 
 

@@ -30,7 +30,7 @@ from actorflow.engine.session.partial.run import PartialRun
 from actorflow.engine.session.planning.predicates import given, predicates_of
 from actorflow.engine.session.planning.prepared import Prepared
 from actorflow.engine.session.planning.trial import PlacementTrial
-from actorflow.engine.session.settings import SessionLimits, ValueOptions, in_records
+from actorflow.engine.session.settings import SessionLimits, ValueOptions, check_target, in_records
 from actorflow.engine.session.waiting.admission import Admission
 from actorflow.engine.session.waiting.deadline import deadline, report_failure, reporting_failures
 from actorflow.errors import UnimplementedError, describe, with_topic
@@ -140,6 +140,7 @@ class Session(Inspection):
         source = ""
         if target is None:
             target, source = os.environ.get(TARGET, ""), TARGET
+        check_target(target)
         self.graph = get_default_graph() if graph is None else graph
         if not hasattr(self.graph, "eager"):
             raise TypeError(f"`graph` is an af.Graph, but it is {graph!r:.60}, of type {type(graph).__name__}.")

@@ -111,3 +111,12 @@ def _joined(moved: Sequence[str]) -> list[str]:
         record, _, field = MOVED[name].partition("(")
         records.setdefault(record, []).append(field.removesuffix(")"))
     return [f"{record}({', '.join(parts)})" for record, parts in records.items()]
+
+
+def check_target(target: object) -> None:
+    """Raises TypeError for a target that is no text."""
+    if not isinstance(target, str):
+        raise TypeError(
+            f"`target` is the address of a task, such as tcp://host:7070, or nothing, but it is {target!r:.60}, of type "
+            f"{type(target).__name__}."
+        )

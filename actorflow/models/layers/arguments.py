@@ -67,7 +67,7 @@ def layout_of(value: Any, layer: str) -> str:
 
 def activation_of(value: Activation, layer: str) -> Callable[[Tensor], Tensor] | None:
     """The function: itself, or the function of `af.nn` (`af`) of that name. None for "linear" and None."""
-    if value is None or value == "linear":
+    if value is None or isinstance(value, str) and value == "linear":
         return None
     if isinstance(value, str):
         import actorflow

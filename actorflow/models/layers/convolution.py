@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from actorflow.base.shapes import ShapeLike, TensorShape, as_shape, show
+from actorflow.base.shapes import ShapeLike, TensorShape, as_shape, show, whole
 from actorflow.graph.ops.array.pad_tile import pad
 from actorflow.graph.ops.nn.activation import bias_add
 from actorflow.graph.ops.nn.conv.functions import convolution
@@ -142,7 +142,7 @@ class Convolving(Windows):
         """
         super().__init__(trainable, name, reuse, dtype, activity_regularizer, **inherited)
         kind = self._kind
-        self.filters = int(filters)
+        self.filters = whole(filters, kind, "filters")
         if self.filters <= 0:
             raise ValueError(f"{kind}: the argument `filters` must be a positive integer. Received: {filters!r:.60}")
         self.kernel_size = sizes(kernel_size, self.rank, kind, "kernel_size")

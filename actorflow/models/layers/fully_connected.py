@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from actorflow.base.shapes import ShapeLike, TensorShape, as_shape, show
+from actorflow.base.shapes import ShapeLike, TensorShape, as_shape, show, whole
 from actorflow.graph.ops.array.shape import reshape, transpose
 from actorflow.graph.ops.array.shape import shape as shape_of
 from actorflow.graph.ops.math.cast import cast
@@ -84,7 +84,7 @@ class Dense(Layer):
             TypeError: the inputs are not floating-point.
         """
         super().__init__(trainable, name, reuse, dtype, activity_regularizer, **inherited)
-        self.units = int(units)
+        self.units = whole(units, "dense", "units")
         if self.units < 0:
             raise ValueError(f"dense: the argument `units` must be a positive integer. Received: {units!r:.60}")
         self.activation = activation_of(activation, "dense")

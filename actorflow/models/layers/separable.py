@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from actorflow.base.shapes import whole
 from actorflow.graph.ops.array.shape import expand_dims, squeeze
 from actorflow.graph.ops.nn.conv.depthwise import separable_conv2d
 from actorflow.graph.tensor import Tensor
@@ -91,7 +92,7 @@ class Separating(Convolving):
             dtype,
             **inherited,
         )
-        self.depth_multiplier = int(depth_multiplier)
+        self.depth_multiplier = whole(depth_multiplier, self._kind, "depth_multiplier")
         self.depthwise_initializer = depthwise_initializer
         self.pointwise_initializer = pointwise_initializer
         self.depthwise_regularizer = depthwise_regularizer

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from actorflow.base import nest
 from actorflow.base.dtypes import DTypeLike
 from actorflow.base.reports.user_line import user_line
-from actorflow.base.shapes import TensorShape
+from actorflow.base.shapes import TensorShape, whole
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.ops.array.join import concat, split
@@ -54,7 +54,7 @@ class BasicRNNCell(RNNCell):
         dtype: DTypeLike | None = None,
     ) -> None:
         super().__init__(name=name, dtype=dtype, _reuse=reuse)
-        self._num_units = int(num_units)
+        self._num_units = whole(num_units, type(self).__name__, "num_units")
         self._activation = _activation(activation)
 
     @property
@@ -107,7 +107,7 @@ class GRUCell(RNNCell):
         dtype: DTypeLike | None = None,
     ) -> None:
         super().__init__(name=name, dtype=dtype, _reuse=reuse)
-        self._num_units = int(num_units)
+        self._num_units = whole(num_units, type(self).__name__, "num_units")
         self._activation = _activation(activation)
         self._kernel_initializer = kernel_initializer
         self._bias_initializer = bias_initializer
@@ -171,7 +171,7 @@ class BasicLSTMCell(RNNCell):
         dtype: DTypeLike | None = None,
     ) -> None:
         super().__init__(name=name, dtype=dtype, _reuse=reuse)
-        self._num_units = int(num_units)
+        self._num_units = whole(num_units, type(self).__name__, "num_units")
         self._forget_bias = forget_bias
         self._state_is_tuple = state_is_tuple
         self._activation = _activation(activation)
@@ -244,7 +244,7 @@ class LSTMCell(RNNCell):
         super().__init__(name=name, dtype=dtype, _reuse=reuse)
         if num_unit_shards is not None or num_proj_shards is not None:
             raise ValueError("Partitioned variables are not known here: num_unit_shards and num_proj_shards are None.")
-        self._num_units = int(num_units)
+        self._num_units = whole(num_units, type(self).__name__, "num_units")
         self._use_peepholes = use_peepholes
         self._cell_clip = cell_clip
         self._initializer = initializer

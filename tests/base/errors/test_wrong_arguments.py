@@ -18,7 +18,8 @@ import actorflow.compat.v1 as tf
 INNER = re.compile(
     r"has no attribute|not subscriptable|not iterable|unsupported operand|not supported between|"
     r"expected str, bytes or os.PathLike|not callable\b(?!;)|a bytes-like object is required|unhashable type|has no len\(\)|"
-    r"cannot use a string pattern|Bad file descriptor|inhomogeneous"
+    r"cannot use a string pattern|Bad file descriptor|inhomogeneous|"
+    r"invalid literal for int|int\(\) argument must be|truth value of an array|expected string or bytes-like"
 )
 """Sentences of Python and numpy about their own objects."""
 
@@ -52,6 +53,29 @@ OTHERS: dict[str, tuple[list[Any], Callable[[Any, Any, Any], Any]]] = {
     "the graph of a session": (NO_SESSIONS, lambda each, session, saver: af.Session(graph=each)),
     "the shape of a placeholder": ([2.5, object()], lambda each, session, saver: af.placeholder(af.float32, each)),
     "the shape of a constant": ([2.5, object()], lambda each, session, saver: af.constant(1, shape=each)),
+    "the units of a layer": (
+        [None, "text", [], object()],
+        lambda each, session, saver: af.layers.dense(af.ones([2, 2]), each),
+    ),
+    "the filters of a layer": (
+        [None, "text", object()],
+        lambda each, session, saver: af.layers.conv2d(af.ones([1, 4, 4, 1]), each, 2),
+    ),
+    "the multiplier of a layer": (
+        [None, "text", object()],
+        lambda each, session, saver: af.layers.separable_conv2d(af.ones([1, 4, 4, 1]), 2, 2, depth_multiplier=each),
+    ),
+    "the units of a cell": ([None, "text", object()], lambda each, session, saver: af.nn.rnn_cell.LSTMCell(each)),
+    "the activation of a layer": (
+        [3, 2.5, "text", np.zeros(2), object()],
+        lambda each, session, saver: af.layers.dense(af.ones([2, 2]), 2, activation=each),
+    ),
+    "the sizes of a shape": (["text", [[]], [object()]], lambda each, session, saver: af.get_variable("w", each)),
+    "the target of a session": (
+        [3, 2.5, b"b", [], np.zeros(2), object()],
+        lambda each, session, saver: tf.Session(each, graph=session.graph),
+    ),
+    "the name of a scope": ([3, 2.5, b"b", object()], lambda each, session, saver: af.name_scope(each).__enter__()),
     "the function of map": (NO_FUNCTIONS, lambda each, session, saver: af.data.Dataset.range(2).map(each)),
     "the jobs of a cluster": ([3, "text", [1], None], lambda each, session, saver: af.LocalCluster(each)),
 }
