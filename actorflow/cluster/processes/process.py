@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 DRAIN_SECONDS = 5.0
 _CLOSE_SECONDS = 2.0
+_END_SECONDS = 5.0  # from the closed server to the end of Python; a busy machine takes a second or two for that
 _SWITCH_INTERVAL = 0.0005
 
 
@@ -91,7 +92,7 @@ async def _live(config: TaskConfig, parent: Parent | None, up: Callable[[Server]
                     parent.tell({"incarnation": server.identity.incarnation, "address": server.address})
                 await server.join()
                 group.cancel_scope.cancel()
-            _bound_the_end(_CLOSE_SECONDS)
+            _bound_the_end(_END_SECONDS)
 
 
 async def _obey(signals: _Signals, server: Server, scope: anyio.CancelScope, leaves: bool) -> None:
