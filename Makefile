@@ -39,7 +39,7 @@ PIP := -m pip --quiet --disable-pip-version-check --no-input
 help:
 	@echo 'make run     train a small model: examples/digits.py'
 	@echo 'make check   lint, types, and the tests of what has changed since main, within a minute'
-	@echo 'make test    lint, types, and the tests but the slowest, within five minutes on two cores'
+	@echo 'make test    lint, types, and the tests but the slowest, a quarter of an hour on two cores'
 	@echo 'make test-all  lint, types and all tests'
 	@echo 'make lint    ruff check, ruff format --check, whether make names has been run, and the English (tools/style.py)'
 	@echo 'make types   mypy --strict'

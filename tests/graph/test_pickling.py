@@ -64,6 +64,7 @@ PLAIN: dict[type, Callable[[], Any]] = {
     af.Recording: lambda: af.Recording(every=7, folder="a"),
     af.SessionLimits: lambda: af.SessionLimits(threads=1, file_roots=["a"]),
     af.Batching: lambda: af.Batching(max_size=8),
+    af.MembershipChange: lambda: af.MembershipChange(2, {"/job:ps/task:0": "a:1"}, ("/job:ps/task:0",), ()),
     af.ValueOptions: lambda: af.ValueOptions(writable=True),
     af.CostModel: af.CostModel,
     af.train.VocabInfo: lambda: af.train.VocabInfo("a", 3, 1, "b"),
