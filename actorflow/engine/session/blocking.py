@@ -109,7 +109,14 @@ class Session(BlockingFacade[asynchronous.Session]):
 
     def members(self) -> Iterator[MembershipChange]:
         """The tasks of the cluster, and then each change of them, without end: each turn of the loop waits for a change. See
-        `Session.members`."""
+        `Session.members`.
+
+        Example:
+            >>> with af.blocking.LocalCluster({"worker": 2}) as cluster:
+            ...     with af.blocking.Session(cluster.target) as session:
+            ...         print(next(session.members()).joined)
+            ('/job:worker/task:0', '/job:worker/task:1')
+        """
         changes = self._inner.members()
 
         async def following() -> MembershipChange:

@@ -164,7 +164,13 @@ class StubOutForTesting:
     UnsetAll = SmartUnsetAll = CleanUp
 
     def Set(self, parent: Any, child_name: str, new_child: Any) -> None:
-        """Gives the attribute `child_name` of `parent` another value. Raises AttributeError for what is not there."""
+        """Gives the attribute `child_name` of `parent` another value. Raises AttributeError for what is not there.
+
+        Args:
+            parent: the object.
+            child_name: the name of the attribute.
+            new_child: the new value.
+        """
         former = getattr(parent, child_name)
         if isinstance(parent, type) and isinstance(vars(parent).get(child_name), staticmethod):
             former = staticmethod(former)
@@ -175,6 +181,11 @@ class StubOutForTesting:
         """`Set` where the attribute is declared: in a class of the object's, or in the object itself.
 
         Raises AttributeError for an attribute that is not there.
+
+        Args:
+            obj: the object.
+            attr_name: the name of the attribute.
+            new_attr: the new value.
         """
         owners = inspect.getmro(obj if isinstance(obj, type) else type(obj))
         owner = obj if attr_name in vars(obj) else next((each for each in owners if attr_name in vars(each)), obj)

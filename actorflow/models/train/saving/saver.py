@@ -468,9 +468,10 @@ class Saver:
         """A saver of the default graph's variables that keeps as many checkpoints as a message says.
 
         Example:
-            >>> v = af.Variable(3.0, name="v")
-            >>> message = af.train.Saver(max_to_keep=3).to_proto()
-            >>> af.train.Saver.from_proto(message).to_proto().max_to_keep
+            >>> with af.Graph().as_default():
+            ...     v = af.Variable(3.0, name="v")
+            ...     message = af.train.Saver(max_to_keep=3).to_proto()
+            ...     print(af.train.Saver.from_proto(message).to_proto().max_to_keep)
             3
 
         Args:
