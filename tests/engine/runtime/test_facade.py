@@ -50,3 +50,9 @@ def test_a_method_has_the_words_of_its_model_without_the_example() -> None:
 def test_help_shows_the_parameters() -> None:
     assert list(inspect.signature(af.blocking.LocalCluster.restart).parameters) == ["self", "task", "epoch"]
     assert list(inspect.signature(af.blocking.Session).parameters)[:2] == ["target", "graph"]
+
+
+@pytest.mark.parametrize("method", [af.blocking.Estimator.export_saved_model, af.blocking.Session.warmup])
+def test_a_blocking_method_is_no_coroutine_function_however_it_is_asked(method: Any) -> None:
+    """Wrappers look below decorators, as `functools.wraps` leaves them."""
+    assert not inspect.iscoroutinefunction(method) and not inspect.iscoroutinefunction(inspect.unwrap(method))

@@ -114,6 +114,8 @@ def constructed(inner: Callable[P, A]) -> Callable[[Callable[[F, A], None]], Cal
 def _like(method: Callable[..., Any], call: F) -> F:
     """`call` under the name of `method`, with its signature, and with its docstring but for the examples, which await."""
     functools.update_wrapper(call, method, updated=())  # type: ignore[arg-type]
+    call.__signature__ = inspect.signature(method)  # type: ignore[attr-defined]
+    del call.__wrapped__  # type: ignore[attr-defined]  # who unwraps it would take it for a coroutine function
     parts = (inspect.getdoc(method) or "").split("\n\n")
     kept = [part for part in parts if not part.startswith("Example:")]
     call.__doc__ = "\n\n".join([*kept, f"See `{method.__qualname__}`."])
