@@ -59,19 +59,19 @@ def groups(found: Rows) -> dict[str, list[str]]:
 
 def _row(name: str, row: dict[str, Any]) -> str:
     paper = f" ({row['paper']})" if "paper" in row else ""
-    lines = [f"- `tests/{test}`" for test in row.get("tests", [])]
+    lines = [f"- `{test if test.startswith('packages/') else f'tests/{test}'}`" for test in row.get("tests", [])]
     if "lacks" in row:
         lines.append(f"- *Lacks:* {row['lacks']}" if lines else f"- *Not there.* {row['lacks']}")
     return "\n".join([f"**{name}** {row['what']}{paper}\n", *lines]) + "\n"
 
 
 def tests() -> Iterator[str]:
-    """All tests of the project, as `path below tests/::name`."""
+    """All tests of the project, as `path below tests/::name`; those of another distribution as `packages/...`."""
     folder = ROOT / "tests"
-    for path in sorted(folder.rglob("*.py")):
+    for path in [*sorted(folder.rglob("*.py")), *sorted(ROOT.glob("packages/*/tests/*.py"))]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test_"):
-                yield f"{path.relative_to(folder)}::{node.name}"
+                yield f"{path.relative_to(folder if path.is_relative_to(folder) else ROOT)}::{node.name}"
 
 
 def numbers(test: str) -> list[str]:

@@ -233,25 +233,6 @@ def _size(size: Any) -> int:
         ) from None
 
 
-def whole(value: Any, owner: str, argument: str) -> int:
-    """A number of units, filters or the like.
-
-    Args:
-        value: what a program passes.
-        owner: the layer or cell, for the error.
-        argument: the name of the argument.
-
-    Raises:
-        TypeError: it is no whole number.
-    """
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"{owner}: the argument `{argument}` is a whole number. Received: {value!r:.60}, of type {type(value).__name__}."
-        ) from None
-
-
 def show(shape: Shape) -> str:
     """`(32, ?)` or `<unknown>`."""
     if shape is None:

@@ -207,7 +207,7 @@ class Server:
         return spec if self._session_tasks is None else spec.only(self._session_tasks)
 
     async def _follow_view(self, former: View, view: View) -> None:
-        """Sessions here get the devices of tasks that have joined, and plan without those that have left."""
+        """Sessions here get the devices of tasks that have joined, and plan without tasks that have left."""
         if self.task in view.members:
             await self.master.follow(self._session_spec)
         elif self.task in former.members and not self.draining:

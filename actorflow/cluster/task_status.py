@@ -11,7 +11,7 @@ from actorflow.engine.device.base import Device
 from actorflow.engine.runtime.state.resources import ResourceManager
 
 MOST_TOLD = 50
-"""Steps in flight of which `Server.status` tells what they wait for, unless there are more."""
+"""The most steps in flight whose waits `Server.status` reports."""
 
 
 def device_status(device: Device) -> dict[str, Any]:

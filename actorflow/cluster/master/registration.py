@@ -57,7 +57,7 @@ class MasterPlan:
     partitioned: PartitionedGraph
     forms: tuple[Form, ...]
     partial: bool = False
-    asked: tuple[Signature, bool] | None = None
+    origin: tuple[Signature, bool] | None = None
     """The signature, and whether the plan is coalesced."""
     members: tuple[RegisteredPartition, ...] = ()
     stale: bool = False

@@ -91,8 +91,8 @@ class MasterService:
         self._numbers = itertools.count((me.incarnation & (1 << 62) - 1) >> 31 << 31)
 
     async def follow(self, cluster: ClusterSpec) -> None:
-        """The cluster has these tasks from now on: new sessions use them, and those that are open extend their devices, or
-        plan without what has left. Steps that are under way go on."""
+        """The cluster has these tasks from now on. New sessions use them; open sessions extend their devices, or plan without the
+        tasks that have left. Steps that are under way go on."""
         if cluster == self._cluster:
             return
         self._cluster = cluster

@@ -176,9 +176,9 @@ class MasterSession:
         if not plan.current:
             async with self._lock:
                 if not plan.current:
-                    if plan.stale and plan.asked is not None:
+                    if plan.stale and plan.origin is not None:
                         assert self._planner is not None
-                        signature, coalesce = plan.asked
+                        signature, coalesce = plan.origin
                         plan.partitioned = await self._planner.plan(signature, coalesce=coalesce, ordered=True)
                         plan.stale = False
                     try:

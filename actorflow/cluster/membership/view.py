@@ -192,7 +192,7 @@ def guest(view: View, task: str, address: str) -> View:
 
 
 def differ(former: View, later: View) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The tasks that have joined between two views, and those that have left. A task at another address has done both."""
+    """The tasks that have joined between two views, and the tasks that have left. A task at another address has done both."""
     before, after = former.members, later.members
     came = tuple(task for task in after if before.get(task) != after[task])
     went = tuple(task for task in before if after.get(task) != before[task])

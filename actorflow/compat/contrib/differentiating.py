@@ -40,7 +40,7 @@ def implicit_gradients(f: Callable[..., Any]) -> Callable[..., list[tuple[Any, A
 def value_and_gradients_function(
     f: Callable[..., Any], params: Sequence[int | str] | None = None
 ) -> Callable[..., tuple[Any, list[Any]]]:
-    """A function that gives the value of `f`, and its gradients for its arguments, or for those that `params` names.
+    """A function that gives the value of `f`, and its gradients for all arguments, or for the arguments that `params` names.
 
     `params` has their numbers or names. It raises ValueError for a parameter that `f` does not have.
     """

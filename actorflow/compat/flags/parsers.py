@@ -37,7 +37,7 @@ class ArgumentSerializer:
 
 
 class _NumberParser(ArgumentParser):
-    """A parser of numbers between two bounds, each of which may be None."""
+    """A parser of numbers between two bounds. A bound may be None."""
 
     number: type[int] | type[float]
     words: tuple[str, str]

@@ -12,7 +12,7 @@ from typing import Any
 
 
 def get_help_width() -> int:
-    """The width of help texts: that of the terminal, 80 without a terminal."""
+    """The width of help texts: the width of the terminal, or 80 without a terminal."""
     if not sys.stdout.isatty():
         return 80
     columns = shutil.get_terminal_size((80, 24)).columns

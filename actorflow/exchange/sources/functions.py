@@ -80,8 +80,8 @@ def source_of(endpoints: Mapping[str, Endpoint]) -> Source:
             message.node.extend(kept)
             names = [tensor.name for tensor in function.outputs if tensor.name not in places]
             tensors: Sequence[Any] = import_graph_def(message, places, names, name="function") or ()
-            computed = dict(zip(names, tensors))
-            fetches = [({**places, **computed})[tensor.name] for tensor in function.outputs]
+            places |= zip(names, tensors)
+            fetches = [places[tensor.name] for tensor in function.outputs]
             signatures[name] = (inputs, dict(zip(endpoint.outputs, fetches)))
     initializers = [copy.initializer for copy in copies.values()]
 

@@ -69,21 +69,19 @@ async def _measured(source: Source, signature: Signature, size: int, top: int) -
     """The lines about a run of zeros."""
     feeds = {port.tensor: _zeros(port, size) for port in signature.inputs.values()}
     fetches = [port.tensor for port in signature.outputs.values()]
-    async with (
-        Session(graph=source.graph) as fused,
-        Session(graph=source.graph, options=PlanOptions(coalesce=False, fuse=False)) as plain,
-    ):
-        try:
-            for session in (fused, plain):
-                await source.start(session)
-            await fused.run(fetches, feeds)
-            seconds = min([await _seconds(fused, fetches, feeds) for _ in range(_RUNS)])
-            trace = Trace()
-            await plain.run(fetches, feeds)
-            await plain.run(fetches, feeds, trace=trace)
-        except OpError as error:
-            return [f"  It does not run with zeros of size {size}: {error.message}", "  Try --size, or --no-run."]
-        peak = sum(device.memory.peak_bytes for device in fused.statistics().devices.values())
+    trace = Trace()
+    try:
+        async with Session(graph=source.graph) as session:
+            await source.start(session)
+            await session.run(fetches, feeds)
+            seconds = min([await _seconds(session, fetches, feeds) for _ in range(_RUNS)])
+            peak = sum(device.memory.peak_bytes for device in session.statistics().devices.values())
+        async with Session(graph=source.graph, options=PlanOptions(coalesce=False, fuse=False)) as session:
+            await source.start(session)
+            await session.run(fetches, feeds)
+            await session.run(fetches, feeds, trace=trace)
+    except OpError as error:
+        return [f"  It does not run with zeros of size {size}: {error.message}", "  Try --size, or --no-run."]
     spent: dict[tuple[str, str], int] = {}
     for event in trace.events:
         spent[event.node, event.op] = spent.get((event.node, event.op), 0) + event.running

@@ -46,6 +46,25 @@ def sizes(value: Any, count: int, layer: str, argument: str) -> tuple[int, ...]:
     return widths
 
 
+def whole(value: Any, owner: str, argument: str) -> int:
+    """A number of units, filters or the like.
+
+    Args:
+        value: what a program passes.
+        owner: the layer or cell, for the error.
+        argument: the name of the argument.
+
+    Raises:
+        TypeError: it is no whole number.
+    """
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{owner}: the argument `{argument}` is a whole number. Received: {value!r:.60}, of type {type(value).__name__}."
+        ) from None
+
+
 def padding_of(value: Any, layer: str, causal: bool = False) -> str:
     """ "valid", "same" or (where allowed) "causal", of any case."""
     padding = str(value).lower()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from actorflow.base.shapes import ShapeLike, TensorShape, as_shape, show, whole
+from actorflow.base.shapes import ShapeLike, TensorShape, as_shape, show
 from actorflow.graph.ops.array.pad_tile import pad
 from actorflow.graph.ops.nn.activation import bias_add
 from actorflow.graph.ops.nn.conv.functions import convolution
@@ -23,6 +23,7 @@ from actorflow.models.layers.arguments import (
     layout_of,
     padding_of,
     sizes,
+    whole,
 )
 from actorflow.models.layers.input_spec import InputSpec
 from actorflow.models.layers.layer import Layer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from actorflow.base.shapes import ShapeLike, TensorShape, as_shape, show, whole
+from actorflow.base.shapes import ShapeLike, TensorShape, as_shape, show
 from actorflow.graph.ops.array.shape import reshape, transpose
 from actorflow.graph.ops.array.shape import shape as shape_of
 from actorflow.graph.ops.math.cast import cast
@@ -22,6 +22,7 @@ from actorflow.models.layers.arguments import (
     Regularizer,
     activation_of,
     layout_of,
+    whole,
 )
 from actorflow.models.layers.input_spec import InputSpec
 from actorflow.models.layers.layer import Layer

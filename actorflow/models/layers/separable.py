@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorflow.base.shapes import whole
 from actorflow.graph.ops.array.shape import expand_dims, squeeze
 from actorflow.graph.ops.nn.conv.depthwise import separable_conv2d
 from actorflow.graph.tensor import Tensor
-from actorflow.models.layers.arguments import ZEROS, Activation, Constraint, Dtype, Initializer, Regularizer, Sizes
+from actorflow.models.layers.arguments import (
+    ZEROS,
+    Activation,
+    Constraint,
+    Dtype,
+    Initializer,
+    Regularizer,
+    Sizes,
+    whole,
+)
 from actorflow.models.layers.convolution import Convolving
 from actorflow.public import public
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from actorflow.base import nest
 from actorflow.base.dtypes import DTypeLike
 from actorflow.base.reports.user_line import user_line
-from actorflow.base.shapes import TensorShape, whole
+from actorflow.base.shapes import TensorShape
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.ops.array.join import concat, split
@@ -20,6 +20,7 @@ from actorflow.graph.tensor import Tensor
 from actorflow.graph.variables.initializers import Constant, Zeros
 from actorflow.graph.variables.scope import variable_scope
 from actorflow.graph.variables.variable import Variable
+from actorflow.models.layers.arguments import whole
 from actorflow.models.rnn.base import LSTMStateTuple, RNNCell, check_cell
 from actorflow.public import public
 
