@@ -1,11 +1,13 @@
 # `make run` and `make test` need Python 3.11 or later and make; everything else goes into .venv.
-# Any Python: make PYTHON=/path/to/python test. Some tests: make unit PYTEST_ARGS="-k queue -x".
+# Each Python of this machine: make test-pythons. Any Python: make PYTHON=/path/to/python test. Some tests: make unit PYTEST_ARGS="-k queue -x".
 
 PYTHON ?= $(shell for p in python3.11 python3; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
 BENCH_ARGS ?=
 SEEDS ?= 500
 FIRST ?= 0
+PYTHONS ?=
+LOWEST ?=
 SHOW ?=
 RESULTS ?=
 MUTANTS ?= 200
@@ -33,7 +35,7 @@ PIP := -m pip --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run check test test-all test-native test-extras test-keras lint types unit timings docs soak fuzz chaos simulate mutants bench names format clean \
+.PHONY: help run check test test-all test-pythons test-native test-extras test-keras lint types unit timings docs soak fuzz chaos simulate mutants bench names format clean \
 	test-tf1 test-gpu bench-gpu gpu-here gpu-wheels
 
 help:
@@ -41,6 +43,7 @@ help:
 	@echo 'make check   lint, types, and the tests of what has changed since main, within a minute'
 	@echo 'make test    lint, types, and the tests but the slowest, a quarter of an hour on two cores'
 	@echo 'make test-all  lint, types and all tests'
+	@echo 'make test-pythons  the tests but the slowest on each Python of this machine (PYTHONS="3.12 3.13" LOWEST=1: with the lowest dependencies)'
 	@echo 'make lint    ruff check, ruff format --check, whether make names has been run, and the English (tools/style.py)'
 	@echo 'make types   mypy --strict'
 	@echo 'make unit    the tests alone; PYTEST_ARGS="-k queue -x": some of them'
@@ -72,6 +75,10 @@ test: lint types unit
 
 test-all: lint types
 	@$(BIN)/python tools/run_tests.py --all
+
+# Each Python has an environment of its own below .venv-pythons.
+test-pythons: $(VENV)/.native
+	$(BIN)/python tools/pythons.py --pythons "$(PYTHONS)" $(if $(LOWEST),--lowest) -- $(PYTEST_ARGS)
 
 lint: $(VENV)/.native
 	$(BIN)/ruff check
@@ -220,5 +227,5 @@ $(ESTIMATORS)/.bench:
 		{ rm -rf $(@D); echo 'The benchmarks of Estimators are left out: TensorFlow 2.15, their peer, could not be installed.' >&2; }
 
 clean:
-	rm -rf $(VENV) $(BENCH) $(ESTIMATORS) $(GPU) build dist kernels/native/*.so *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-pythons $(BENCH) $(ESTIMATORS) $(GPU) build dist kernels/native/*.so *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

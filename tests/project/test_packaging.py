@@ -10,6 +10,7 @@ import ast
 import importlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -45,6 +46,20 @@ def modules() -> Iterator[str]:
             if path.suffix == ".py" and path.stem.isidentifier():  # a hook for PyInstaller is no module
                 names = path.relative_to(ROOT / folder).with_suffix("").parts
                 yield ".".join([package, *names]).removesuffix(".__init__")
+
+
+# ---- the library in C
+
+
+@pytest.mark.parametrize(
+    "source", sorted((ROOT / "kernels" / "native" / "src").glob("*.[ch]")), ids=lambda path: path.name
+)
+def test_a_library_built_on_a_later_python_serves_the_earlier(source: Path) -> None:
+    """Python 3.11 and 3.12 refuse lengths in formats (`y#`) of a library that was built with the headers of 3.13."""
+    formats = re.findall(
+        r'Py_?(?:Arg_Parse|BuildValue|Object_Call)\w*\([^;]*?"([^"]*)"', source.read_text(encoding="utf-8")
+    )
+    assert not [each for each in formats if "#" in each]
 
 
 # ---- the wheel

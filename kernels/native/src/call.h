@@ -10,7 +10,6 @@
 #ifndef ACTORFLOW_CALL_H
 #define ACTORFLOW_CALL_H
 
-#define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdbool.h>
 #include <stdint.h>

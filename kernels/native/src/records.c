@@ -1,5 +1,4 @@
 /* TFRecord's framing: a length of eight bytes, its masked checksum, the data, their masked checksum. */
-#define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <string.h>
 

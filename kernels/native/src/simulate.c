@@ -1,7 +1,6 @@
 /* The simulated execution of a placed step, event by event. `simulator.py` of the core is the reference, and says what the events
  * mean; here is the same arithmetic in the same order. Events of one time have a total order, so how the heaps lie plays no part.
  */
-#define PY_SSIZE_T_CLEAN
 #include "simulate.h"
 
 #include <stdbool.h>
@@ -477,7 +476,8 @@ static void dispose(Run *run) {
 static PyObject *result_of(const Run *run) {
     PyObject *kept = PyList_New(run->kept_count);
     for (int64_t k = 0; kept && k < run->kept_count; k++) {
-        PyObject *one = Py_BuildValue("(dy#)", run->kept[k].time, run->kept[k].bytes, (Py_ssize_t)run->kept[k].size);
+        PyObject *bytes = PyBytes_FromStringAndSize((const char *)run->kept[k].bytes, (Py_ssize_t)run->kept[k].size);
+        PyObject *one = bytes ? Py_BuildValue("(dN)", run->kept[k].time, bytes) : NULL;
         if (!one || PyList_SetItem(kept, k, one)) Py_CLEAR(kept);
     }
     if (!kept) return NULL;
