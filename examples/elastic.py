@@ -3,9 +3,9 @@
 python examples/elastic.py --steps 40
 python examples/elastic.py --steps 4000 --control workers.txt   # and in another terminal: echo 5 > workers.txt
 
-Eight logical workers have a shard of the batch each: points that are a function of the shard's number and of the step. The
-gradients are added in the order of the numbers. So the result does not depend on the number of tasks, or on the tasks that
-compute the shards.
+Eight logical workers (`af.train.Replicas`) have a shard of the batch each: points that are a function of the shard's number and
+of the step. The gradients are added by a tree over the numbers. So the result does not depend on the number of tasks, or on the
+tasks that compute the shards.
 """
 
 from __future__ import annotations
@@ -37,25 +37,19 @@ class Model:
 def build() -> Model:
     """A line through points: parameters on the server, eight shards wherever there are workers."""
     graph = af.Graph()
-    with graph.as_default():
-        with af.device("/job:ps"):
-            step = af.train.get_or_create_global_step()
-            weights = af.get_variable("weights", [INPUTS, 1], initializer=af.zeros_initializer())
-            now, read = step.read_value(), weights.read_value()
+    with graph.as_default(), af.device("/job:ps"):
+        step = af.train.get_or_create_global_step()
         slope = af.constant(np.linspace(-1, 1, INPUTS, dtype=np.float32)[:, None])
-        losses, gradients = [], []
-        for replica in range(REPLICAS):
-            with af.device("/job:worker"):
-                points = af.stateless_random_normal([ROWS, INPUTS], af.stack([af.constant(replica, af.int64), now]))
-                loss = af.reduce_mean(af.square(af.matmul(points, read) - af.matmul(points, slope)))
-                losses.append(loss)
-                gradients.append(af.gradients(loss, [read])[0])
-        with af.device("/job:ps"):
-            total = af.add_n(losses) / REPLICAS
-            update = weights.assign_sub(af.add_n(gradients) * (0.05 / REPLICAS))
-            with af.control_dependencies([update, total]):
-                train = step.assign_add(1)
-    return Model(graph, total, train, weights)
+
+        def tower() -> tuple[af.Tensor, af.Operation]:
+            weights = af.get_variable("weights", [INPUTS, 1], initializer=af.zeros_initializer())
+            points = af.random_normal([ROWS, INPUTS])  # others for each logical worker and step
+            loss = af.reduce_mean(af.square(af.matmul(points, weights) - af.matmul(points, slope)))
+            return loss, af.train.GradientDescentOptimizer(0.05).minimize(loss, global_step=step)
+
+        loss, train = af.train.Replicas(REPLICAS).build(tower)
+        (weights,) = af.trainable_variables()
+    return Model(graph, loss, train, weights)
 
 
 def requested(control: Path | None, plan: dict[int, int], step: int) -> int | None:
@@ -72,7 +66,7 @@ async def train(steps: int, plan: dict[int, int], control: Path | None = None) -
     with tempfile.TemporaryDirectory() as folder:
         async with (
             af.LocalCluster({"ps": 1, "worker": workers}) as cluster,
-            af.Supervisor(cluster, model.graph, checkpoint_dir=folder) as supervisor,
+            af.Supervisor(cluster, model.graph, checkpoint_dir=folder, replicas=REPLICAS) as supervisor,
         ):
             begun, first = time.perf_counter(), 0
             async for attempt in supervisor.steps(until=steps):

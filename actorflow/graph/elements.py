@@ -10,11 +10,13 @@ from typing import Any
 
 from actorflow.errors import UnknownNameError, Where, describe, with_topic
 from actorflow.graph.node import Node, TensorId
-from actorflow.graph.scopes import Scoped
+from actorflow.graph.scopes import Scoped, of
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.public import public
 
 _GROWTH_WARNING = 1000
+_OF_ONE_TOWER = frozenset(("update_ops", "summaries"))
+"""The collections that hold what a step does once, however many logical workers it has: the first of them does it."""
 
 
 @public("af")
@@ -166,6 +168,9 @@ class Elements(Scoped):
         return self.get_all_collection_keys()
 
     def add_to_collection(self, name: str, value: Any) -> None:
+        tower = of(self).tower
+        if tower is not None and tower.number > 0 and name in _OF_ONE_TOWER:
+            return
         self._collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names: Iterable[str], value: Any) -> None:

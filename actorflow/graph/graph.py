@@ -322,8 +322,20 @@ class Graph(Interchange):
         if scope.colocate:
             self.set_device(operation, self._nodes[scope.colocate[0]].device)
             return
-        chosen = DeviceSpec()
-        for entry in reversed(scope.devices):
+        chosen = self.asked(operation, scope.devices, DeviceSpec())
+        self.set_device(operation, str(self._beside_reference(operation, chosen)))
+
+    def asked(
+        self, operation: Operation, devices: Sequence[str | scopes.DeviceFunction | None], chosen: DeviceSpec
+    ) -> DeviceSpec:
+        """The device that scopes ask for where an operation asks for a part of it already.
+
+        Args:
+            operation: the node.
+            devices: what the scopes ask for, the innermost last; None ends the search.
+            chosen: the part that is decided.
+        """
+        for entry in reversed(devices):
             if entry is None:
                 break
             if callable(entry):
@@ -333,7 +345,7 @@ class Graph(Interchange):
                 device = entry
             if device:
                 chosen = chosen.merge(DeviceSpec.parse(str(device)))
-        self.set_device(operation, str(self._beside_reference(operation, chosen)))
+        return chosen
 
     def set_device(self, operation: Operation, device: str) -> None:
         """Asks for another device for a node (its full or partial name, "" for any), as long as no run has placed it.

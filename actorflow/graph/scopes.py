@@ -43,6 +43,18 @@ class Flow(Protocol):
         """The inputs and control inputs that a new node in here takes in place of these, which may be from outside."""
 
 
+class Tower(Protocol):
+    """The part of a graph that one logical worker computes (`actorflow.models.train.replicas`)."""
+
+    number: int
+
+    def seed(self, op_seed: int | None, what: str) -> Tensor:
+        """Two integers that decide the numbers of a random node: a function of the worker's number, the node and the step."""
+
+    def apply(self, optimizer: Any, pairs: Sequence[Any], global_step: Any, name: str | None) -> Operation:
+        """Takes the gradients of one worker in place of the optimizer."""
+
+
 class Launches(Protocol):
     """A thread on which ops run that were called, while the program goes on (`actorflow.engine.eager.launches`)."""
 
@@ -64,6 +76,7 @@ class Scopes:
     flow: Flow | None = None
     lossy: bool = False
     launches: Launches | None = None
+    tower: Tower | None = None
 
 
 class Keyed(Protocol):

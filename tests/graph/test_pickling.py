@@ -67,6 +67,7 @@ PLAIN: dict[type, Callable[[], Any]] = {
     af.MembershipChange: lambda: af.MembershipChange(2, {"/job:ps/task:0": "a:1"}, ("/job:ps/task:0",), ()),
     af.ValueOptions: lambda: af.ValueOptions(writable=True),
     af.CostModel: af.CostModel,
+    af.train.Replicas: lambda: af.train.Replicas(8, "worker", 3),
     af.train.VocabInfo: lambda: af.train.VocabInfo("a", 3, 1, "b"),
     af.train.SessionRunArgs: lambda: af.train.SessionRunArgs("loss:0", {"x:0": 1.0}),
     af.train.SessionRunValues: lambda: af.train.SessionRunValues([1.0], None, None),

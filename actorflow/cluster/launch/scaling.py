@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 from actorflow.cluster.client.membership import leave, query_view, reserve
 from actorflow.cluster.config.credentials import Target
 from actorflow.cluster.config.spec import ClusterSpec, parse_task, task_name
-from actorflow.cluster.membership.view import View
+from actorflow.cluster.membership.view import View, founded
 from actorflow.cluster.processes.listening import Reservation
 from actorflow.cluster.processes.local_process import LocalProcess
 from actorflow.cluster.processes.task_config import TaskConfig
@@ -93,10 +93,15 @@ class Scaling:
         await self._take_view()
 
     @property
+    def view(self) -> View:
+        """The view of the cluster with which tasks are started again."""
+        view = next(iter(self._config.values())).view
+        return founded(self.spec) if view is None else view
+
+    @property
     def coordinator(self) -> str:
         """The task that decides which tasks join and leave: the first task with which the cluster has started."""
-        view = next(iter(self._config.values())).view
-        return self.spec.tasks[0] if view is None else view.coordinator
+        return self.view.coordinator
 
     async def _grow(self, jobs: Mapping[str, int]) -> None:
         target, tasks = self.target_of(self.coordinator), []

@@ -28,7 +28,7 @@ class RunConfig(run_config.RunConfig):
         session_config: a `ConfigProto`.
         keep_checkpoint_max, keep_checkpoint_every_n_hours, log_step_count_steps, train_distribute: see there.
         device_fn, protocol, eval_distribute, experimental_distribute, experimental_max_worker_delay_secs: see there.
-        session_creation_timeout_secs, checkpoint_save_graph_def, master, progress: see there.
+        session_creation_timeout_secs, checkpoint_save_graph_def, master, progress, replicas: see there.
     """
 
     @property

@@ -4,6 +4,7 @@ from actorflow.training.supervisor.events import CheckpointSaved as CheckpointSa
 from actorflow.training.supervisor.events import DeathReport as DeathReport
 from actorflow.training.supervisor.events import Event as Event
 from actorflow.training.supervisor.events import LoopStalled as LoopStalled
+from actorflow.training.supervisor.events import ReplicasMapped as ReplicasMapped
 from actorflow.training.supervisor.events import Restored as Restored
 from actorflow.training.supervisor.events import StepAborted as StepAborted
 from actorflow.training.supervisor.events import TaskRestarted as TaskRestarted
@@ -18,6 +19,7 @@ __all__ = [
     "DeathReport",
     "Event",
     "LoopStalled",
+    "ReplicasMapped",
     "RestartPolicy",
     "Restored",
     "Rules",

@@ -8,6 +8,7 @@ feasible.py         feasible devices: those that meet what all nodes of a group 
                     4.3)
 groups.py           groups: nodes that share a device because they have to, or because it costs nothing (paper section 4.3)
 learned_costs.py    `CostModel`: what ops and links cost, learned from runs and kept in a file, for graphs that have never run
+logical.py          logical workers: nodes that ask for a number of their job and for no task, on whichever task has it now
 measuring.py        from what workers have measured to what placement takes: times and sizes for each node (paper section 3.2.1)
 place.py            placement: a device for each node of the whole graph, once and for good (paper sections 3.2.1 and 4.3)
 placer.py           `Placer`: the placement of one session, as it grows with its graph

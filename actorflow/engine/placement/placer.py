@@ -10,6 +10,7 @@ from actorflow.engine.placement.choose import Posed, Reason
 from actorflow.engine.placement.cost_model import UNMEASURED, Measurements
 from actorflow.engine.placement.explain import explain
 from actorflow.engine.placement.feasible import Candidate, has_state
+from actorflow.engine.placement.logical import is_logical, keeps, logical_workers, mapped
 from actorflow.engine.placement.measuring import NodeMeasurement, measurements
 from actorflow.engine.placement.place import place
 from actorflow.engine.placement.ranking import needed_by, ranked
@@ -42,6 +43,8 @@ class Placer:
         self._reasons: dict[str, Reason] = {}
         self._refused: dict[str, OpError] = {}
         self._held: dict[str, str] = {}
+        self._movable: frozenset[str] = frozenset()
+        """The nodes of logical workers, which go wherever these are."""
         self._measured: Measurements = UNMEASURED
         self._observed: Sequence[NodeMeasurement] = ()
         self._learned: Sequence[NodeMeasurement] = ()
@@ -54,6 +57,8 @@ class Placer:
             return {}
         refused: dict[str, OpError] = {}
         reasons = dict(self._reasons)
+        self._movable = self._movable_of(nodes)
+        nodes = mapped(nodes, self._devices)
         if nodes is not self._nodes and (self._learned or self._observed):
             self._measured = measurements((*self._learned, *self._observed), nodes)
         self.placed = place(
@@ -69,6 +74,12 @@ class Placer:
         )
         self._nodes, self._reasons, self._refused = nodes, reasons, refused
         return refused
+
+    def _movable_of(self, nodes: Mapping[str, Node]) -> frozenset[str]:
+        counts = logical_workers({node.device for node in nodes.values()})
+        if not counts:
+            return frozenset()
+        return frozenset(n.name for n in nodes.values() if is_logical(n.device, counts) and not keeps(n))
 
     def ranked(self, parts: dict[str, Subgraph]) -> dict[str, Subgraph]:
         """The parts of a divided graph, with the ranks of their nodes where runs have shown costs."""
@@ -95,10 +106,13 @@ class Placer:
         self._reasons = {}
 
     def use(self, devices: Sequence[Candidate]) -> None:
-        """Places nodes on these devices from now on. Nodes keep their devices unless these are gone."""
+        """Places nodes on these devices from now on. Nodes keep their devices unless these are gone; but nodes of logical workers
+        that keep nothing between runs are divided among the tasks again."""
         names = {device.name for device in devices}
         self._devices = devices
-        self.placed = {name: device for name, device in self.placed.items() if device in names}
+        self.placed = {
+            name: device for name, device in self.placed.items() if device in names and name not in self._movable
+        }
         self._held = {name: device for name, device in self._held.items() if device in names}
         self._reasons = {name: reason for name, reason in self._reasons.items() if name in self.placed}
 
@@ -139,6 +153,7 @@ class Placer:
             self._held,
             self._measured,
         )
+        placer._movable = self._movable
         placer._learned, placer._observed = self._learned, self._observed
         reached = {search_request.numbers[name] for name in search_request.needed if name in search_request.numbers}
         placer.placed = {

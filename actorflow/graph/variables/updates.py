@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from actorflow.errors import Where
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Node
+from actorflow.graph.scopes import of
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.graph.variables.collections import GraphKeys
 
@@ -48,7 +49,10 @@ def node_of(output: Operation | Tensor) -> str:
 
 
 def record_updates(graph: Graph, updates: LayerUpdates) -> None:
-    """Keeps with the graph which layer the updates belong to."""
+    """Keeps with the graph which layer the updates belong to. Of several logical workers the first makes the updates."""
+    tower = of(graph).tower
+    if tower is not None and tower.number > 0:
+        return
     graph.get_collection_ref(_UPDATES).append(updates)
 
 

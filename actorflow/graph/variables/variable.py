@@ -443,7 +443,7 @@ def variables_of(graph: type[Graph], kind: type[Variable]) -> None:
 def _initial_tensor(graph: Graph, value: Any, dtype: DTypeLike | None) -> Tensor:
     if not callable(value):
         return convert_to_tensor(value, dtype, name="initial_value", graph=graph)
-    with graph.name_scope("Initializer"), graph.device(None):
+    with graph.name_scope("Initializer"), graph.device(None), scopes.changed(graph, tower=None):
         return convert_to_tensor(value(), dtype, name="initial_value", graph=graph)
 
 

@@ -391,6 +391,6 @@ class Layer(LayerState):
 
 def _collect(key: str, value: Any) -> None:
     """Adds `value` to a collection of the default graph, once."""
-    collection = get_default_graph().get_collection_ref(key)
-    if not any(stored is value for stored in collection):
-        collection.append(value)
+    graph = get_default_graph()
+    if not any(stored is value for stored in graph.get_collection(key)):
+        graph.add_to_collection(key, value)

@@ -64,6 +64,7 @@ from actorflow.models.train.optimizers.sync_replicas import SyncReplicasOptimize
 from actorflow.models.train.replica_devices import GreedyLoadBalancingStrategy as GreedyLoadBalancingStrategy
 from actorflow.models.train.replica_devices import byte_size_load_fn as byte_size_load_fn
 from actorflow.models.train.replica_devices import replica_device_setter as replica_device_setter
+from actorflow.models.train.replicas.replicas import Replicas as Replicas
 from actorflow.models.train.saving.checkpoint import Checkpoint as Checkpoint
 from actorflow.models.train.saving.checkpoint_init import init_from_checkpoint as init_from_checkpoint
 from actorflow.models.train.saving.checkpoint_manager import CheckpointManager as CheckpointManager
@@ -151,6 +152,7 @@ __all__ = [
     "ProximalGradientDescentOptimizer",
     "QueueRunner",
     "RMSPropOptimizer",
+    "Replicas",
     "Saver",
     "Scaffold",
     "SecondOrStepTimer",

@@ -10,6 +10,7 @@ from typing import Any
 
 from actorflow.base.paths import path_text
 from actorflow.cluster.config.spec import ClusterSpec
+from actorflow.models.train.replicas.replicas import Replicas
 from actorflow.public import public
 
 _VARIABLE = "TF_CONFIG"
@@ -34,6 +35,7 @@ _REPLACEABLE = (
     "experimental_max_worker_delay_secs",
     "session_creation_timeout_secs",
     "checkpoint_save_graph_def",
+    "replicas",
 )
 _RULES: dict[str, tuple[Any, str]] = {
     "model_dir": (bool, "model_dir should be non-empty"),
@@ -47,6 +49,10 @@ _RULES: dict[str, tuple[Any, str]] = {
     "experimental_max_worker_delay_secs": (
         lambda n: isinstance(n, int),
         "experimental_max_worker_delay_secs must be an integer if set.",
+    ),
+    "replicas": (
+        lambda n: isinstance(n, Replicas),
+        "replicas is a number of logical workers, or an af.train.Replicas.",
     ),
     "session_creation_timeout_secs": (lambda n: n > 0, "session_creation_timeout_secs should be > 0"),
     "device_fn": (callable, 'device_fn must be callable with exactly one argument "op".'),
@@ -86,6 +92,9 @@ class RunConfig:
         master: the target of the training, or a `LocalCluster`; that of `TF_CONFIG` unless given, or else the
             environment's `ACTORFLOW_TARGET`.
         progress: whether a training shows its progress, and how; see `Progress`.
+        replicas: the number of logical workers that a training divides each batch among, or an `af.train.Replicas`. The tasks of
+            the job `worker` compute them, any number of tasks with the same bits. A single program trains so; the other
+            tasks are servers.
 
     Raises:
         ValueError: an argument, or `TF_CONFIG`, is invalid.
@@ -113,6 +122,7 @@ class RunConfig:
         *,
         master: Any = None,
         progress: bool | str | None = None,
+        replicas: int | Replicas | None = None,
     ) -> None:
         if save_checkpoints_steps is _UNSET and save_checkpoints_secs is _UNSET:
             save_checkpoints_steps, save_checkpoints_secs = None, _SAVE_SECS
@@ -132,6 +142,7 @@ class RunConfig:
         arguments["model_dir"] = _folder(model_dir, environment)
         # into the dictionary, for a subclass may have properties of these names, which go before
         self.__dict__.update({name: arguments[name] for name in _REPLACEABLE}, progress=progress)
+        self.__dict__["replicas"] = Replicas(replicas) if isinstance(replicas, int) else replicas
         self._check()
         self.__dict__.update(_read(environment))
         if master is not None:
@@ -156,6 +167,7 @@ class RunConfig:
     session_creation_timeout_secs: float
     checkpoint_save_graph_def: bool
     progress: bool | str | None
+    replicas: Replicas | None
     cluster_spec: ClusterSpec
     service: Any
     task_type: str
@@ -194,7 +206,11 @@ class RunConfig:
         for name, value in kwargs.items():
             if name not in _REPLACEABLE:
                 raise ValueError(f"Replacing {name} is not supported. Allowed properties are {list(_REPLACEABLE)}.")
-            clone.__dict__[name] = os.fspath(value) if name == "model_dir" and value is not None else value
+            if name == "model_dir" and value is not None:
+                value = os.fspath(value)
+            elif name == "replicas" and isinstance(value, int):
+                value = Replicas(value)
+            clone.__dict__[name] = value
         steps, seconds = kwargs.get("save_checkpoints_steps"), kwargs.get("save_checkpoints_secs")
         if steps is not None and seconds is not None:
             raise ValueError(_BOTH)

@@ -96,6 +96,8 @@ class Loop:
         self.steps = 0
         self._face, self._on_restored, self._grace, self._recovers = face, on_restored, grace, recovers
         self._guard: Guard | None = None
+        self._generation: int | None = None
+        """How often losses had taken the variables back when the last step began."""
         self._before = [hook for hook in self.hooks if calls(hook, "before_run")]
         places = {id(hook): place for place, hook in enumerate(self._before)}
         self._after = [(hook, places.get(id(hook))) for hook in self.hooks if calls(hook, "after_run")]
@@ -204,6 +206,10 @@ class Loop:
             return (yield from self._on_new_sessions(lambda: self.attempt(fetches, feeds, trace)))
         while True:
             attempt = yield Await(lambda: guard.attempt(self.steps))
+            if self._generation not in (None, attempt.generation):  # a loss between two steps, which no step has felt
+                yield from self._restored(guard)
+                continue
+            self._generation = attempt.generation
             attempt.enter()
             try:
                 result = yield from self._step(guard.run, fetches, feeds, trace)
@@ -241,7 +247,8 @@ class Loop:
 
     def _restored(self, guard: Guard) -> Program[None]:
         """A loss has taken the variables back."""
-        yield Await(lambda: guard.attempt(self.steps))  # when all is well again
+        attempt = yield Await(lambda: guard.attempt(self.steps))  # when all is well again
+        self._generation = attempt.generation
         self._on_restored()
         yield from self._stop_runners(raises=False)
         yield from self._created()

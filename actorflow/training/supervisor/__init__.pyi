@@ -6,6 +6,7 @@ liveness.py        what is known of a task, as a pure state machine
 monitor.py         links to all tasks, whose ends and beats are the evidence
 saves.py           when a checkpoint is due
 model_state.py     initial values, checkpoints and the global step of a graph
+logical_workers.py which task computes which logical worker of the graph
 shared_folder.py   whether all tasks that write checkpoints have the same folder
 events.py          what a supervisor tells
 supervisor.py      `Supervisor`, all of these together; watch.py joins them
@@ -17,6 +18,7 @@ from actorflow.training.supervisor.events import CheckpointSaved as CheckpointSa
 from actorflow.training.supervisor.events import DeathReport as DeathReport
 from actorflow.training.supervisor.events import Event as Event
 from actorflow.training.supervisor.events import LoopStalled as LoopStalled
+from actorflow.training.supervisor.events import ReplicasMapped as ReplicasMapped
 from actorflow.training.supervisor.events import Restored as Restored
 from actorflow.training.supervisor.events import StepAborted as StepAborted
 from actorflow.training.supervisor.events import TaskRestarted as TaskRestarted
@@ -31,6 +33,7 @@ __all__ = [
     "DeathReport",
     "Event",
     "LoopStalled",
+    "ReplicasMapped",
     "RestartPolicy",
     "Restored",
     "Rules",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -224,6 +224,24 @@ class CheckpointSaved(Event):
 
     path: str
     step: int
+
+
+@public("af.supervisor")
+@dataclass(frozen=True, slots=True)
+class ReplicasMapped(Event):
+    """The logical workers of a training have tasks, or other tasks than before (`Supervisor(replicas=...)`).
+
+    Example:
+        >>> event = af.supervisor.ReplicasMapped(time=0.0, tasks={"/job:worker/task:0": (0, 1), "/job:worker/task:1": (2, 3)})
+        >>> event.tasks["/job:worker/task:1"]
+        (2, 3)
+
+    Args:
+        time: seconds since 1970.
+        tasks: the numbers of the logical workers by the task that computes them.
+    """
+
+    tasks: Mapping[str, tuple[int, ...]]
 
 
 class Follower:

@@ -110,6 +110,8 @@ class Monitor:
             following.cancel()
         if watched.link is not None:
             watched.link.close("it is watched no more")
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
 
     async def close(self) -> None:
         """Ends the watch, and all links."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from types import TracebackType
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from types import MappingProxyType, TracebackType
 from typing import Any, TypeVar
 
 import anyio
@@ -29,8 +29,9 @@ from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
 from actorflow.models.train.saving.saver import Saver
 from actorflow.public import public
-from actorflow.training.supervisor.events import CheckpointSaved, Event, Events, Restored
+from actorflow.training.supervisor.events import CheckpointSaved, Event, Events, ReplicasMapped, Restored
 from actorflow.training.supervisor.liveness import Life, Rules
+from actorflow.training.supervisor.logical_workers import LogicalWorkers
 from actorflow.training.supervisor.model_state import ModelState, folder_path
 from actorflow.training.supervisor.recovery.attempts import CURRENT, Attempt, Attempts
 from actorflow.training.supervisor.recovery.failure_classifier import FailureClassifier
@@ -98,9 +99,11 @@ class Supervisor:
         seed: makes the random part of the pauses between restarts the same in each run.
         model: the nodes that it runs, made before; they go before those that other arguments would make.
         saves: whether it saves checkpoints. Otherwise the program does, and the supervisor restores them.
+        replicas: the number of logical workers of the graph; see `af.train.Replicas`. Then no worker's task may keep state,
+            and an event tells which task computes which of them whenever that changes.
 
     Raises:
-        InvalidArgumentError: an argument is invalid.
+        InvalidArgumentError: an argument is invalid, or the graph's logical workers are not as `replicas` says.
         ValueError: there is a `checkpoint_dir`, but nothing to save.
     """
 
@@ -116,6 +119,8 @@ class Supervisor:
     _beside_generation = 0
     _is_shared = False
     """Whether it is known that all tasks have the same folder."""
+    replicas: Mapping[str, tuple[int, ...]] = MappingProxyType({})
+    """The logical workers by the task that computes them; empty unless their number was given."""
     _is_changed = False
     """Whether something was run since the last checkpoint."""
 
@@ -145,6 +150,7 @@ class Supervisor:
         seed: int | None = None,
         model: ModelState | None = None,
         saves: bool = True,
+        replicas: int | None = None,
     ) -> None:
         if recovery not in ("all", "task"):
             raise InvalidArgumentError(f'recovery={recovery!r}: it is "all" or "task".')
@@ -152,6 +158,7 @@ class Supervisor:
             raise InvalidArgumentError("There is nowhere to save to.", hint="checkpoint_dir=..., a folder")
         self.graph = get_default_graph() if graph is None else graph
         self.is_chief = is_chief
+        self._workers = None if replicas is None else LogicalWorkers(self.graph, replicas)
         self.model = model or ModelState(
             self.graph,
             folder_path(checkpoint_dir),
@@ -240,6 +247,8 @@ class Supervisor:
             folder=self.model.folder,
             restore=self._begin,
             holds_state=self._holds_state,
+            keeps_variables=self._keeps_variables,
+            on_members=self._map_replicas,
             on_abort=self._gate.turn_back,
             on_up=self._gate.open,
             on_failure=self._gate.fail,
@@ -516,7 +525,8 @@ class Supervisor:
     async def scale(self, /, **jobs: int) -> None:
         """Changes how many tasks the cluster has, between two steps. A checkpoint is saved, tasks join and leave
         (`LocalCluster.scale`), and training goes on from that checkpoint with the tasks that are there. No step is lost.
-        Variables of tasks that leave move, unless they ask for a task by its number.
+        Variables of tasks that leave move, unless they ask for a task by its number. With `replicas`, where tasks join or leave
+        that hold no variables, there is neither a checkpoint nor a pause: the next step has the tasks that are there.
 
         Example:
             >>> step, x = af.train.get_or_create_global_step(), af.placeholder(af.int64, [])
@@ -547,10 +557,14 @@ class Supervisor:
                 "The cluster can't get other tasks within an attempt, which would end with it.",
                 hint="Call scale() behind the block of `async with attempt`.",
             )
-        await self._until_written(None)
-        await self.save()
         present = {job: cluster.spec.task_indices(job) for job in jobs if job in cluster.spec.jobs}
         leaving = [task_name(job, index) for job, indices in present.items() for index in indices[max(jobs[job], 0) :]]
+        if self._workers is not None and not any(map(self._keeps_variables, leaving)):
+            await cluster.scale(saved=False, **jobs)  # nothing moves but logical workers, which keep nothing
+            manager.follow(cluster.view)
+            return
+        await self._until_written(None)
+        await self.save()
         await manager.change_tasks(leaving, lambda: cluster.scale(saved=True, **jobs))
         await self._gate.wait()
 
@@ -581,7 +595,20 @@ class Supervisor:
         if self._manager is not None:
             self._stateful = frozenset(task_of(self.session.placement(v.op)) for v in self.model.variables)
         self._events.tell(Restored, path, step, self.epoch)
+        devices = [device.name for device in self.session.list_devices()] if self._manager is None else self.lives
+        self._map_replicas(devices)
         return path, step
+
+    def _map_replicas(self, tasks: Collection[str]) -> None:
+        """Tells which task computes which logical workers, if that has changed."""
+        if self._workers is not None:
+            mapping = self._workers.tasks(tasks)
+            if mapping != self.replicas:
+                self.replicas = mapping
+                self._events.tell(ReplicasMapped, mapping)
+
+    def _keeps_variables(self, task: str) -> bool:
+        return self._stateful is None or task in self._stateful
 
     def _holds_state(self, task: str) -> bool:
         return self._recovery == "all" or self._stateful is None or task in self._stateful

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from actorflow.training.supervisor.liveness import Rules
 from actorflow.training.supervisor.monitor import Monitor
 from actorflow.training.supervisor.recovery.epochs import EpochStore
 from actorflow.training.supervisor.recovery.manager import RecoveryManager
+from actorflow.training.supervisor.recovery.members import Members
 from actorflow.training.supervisor.recovery.restarts import Restarts
 
 
@@ -34,6 +35,8 @@ class Watch:
     folder: str | None
     restore: Callable[[], Any]
     holds_state: Callable[[str], bool]
+    keeps_variables: Callable[[str], bool]
+    on_members: Callable[[Collection[str]], object]
     on_abort: Callable[[Exception], object]
     on_up: Callable[[], object]
     on_failure: Callable[[Exception], object]
@@ -73,6 +76,7 @@ class Watch:
             on_up=self.on_up,
             on_failure=self.on_failure,
             start_seconds=self.start_seconds,
+            members=Members(self.keeps_variables, self.on_members),
         )
         monitor = Monitor(
             tasks,

@@ -7,12 +7,14 @@ Each random node draws from its own counter-based generator, Philox (Salmon et a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from actorflow.base import dtypes as dt
 from actorflow.base.dtypes import ANY, FLOATING, INDEX, REAL, DTypeLike, as_dtype, float32
 from actorflow.base.registry.opdef import Inference
 from actorflow.base.shapes import Shape
+from actorflow.errors import UnimplementedError
 from actorflow.graph.convert import convert_to_tensor, graph_of
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
@@ -24,6 +26,7 @@ from actorflow.graph.ops.flow.control import Assert, with_dependencies
 from actorflow.graph.ops.math.logic import greater_equal
 from actorflow.graph.ops.math.reduction import reduce_all
 from actorflow.graph.ops.shape_rules import from_value, require_rank, unchanged
+from actorflow.graph.scopes import of
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.public import public
 
@@ -212,6 +215,10 @@ def random_uniform(
         if kind.is_integer:
             raise ValueError("random_uniform of integers needs `maxval`.")
         maxval = 1
+    if (drawn := of_tower("random_uniform", seed, [shape, minval, maxval])) is not None:
+        from actorflow.graph.ops.random.stateless import stateless_random_uniform
+
+        return stateless_random_uniform(shape, drawn, minval, maxval, kind, name or "random_uniform")
     with composite(name, "random_uniform", shape, minval, maxval) as scope:
         graph = graph_of([shape, minval, maxval])
         low, high = (convert_to_tensor(v, kind, graph=graph) for v in (minval, maxval))
@@ -251,6 +258,10 @@ def random_normal(
         dtype: float16, bfloat16, float32 or float64.
         seed: makes the numbers the same in every session; see `get_seed`.
     """
+    if (drawn := of_tower("random_normal", seed, [shape, mean, stddev])) is not None:
+        from actorflow.graph.ops.random.stateless import stateless_random_normal
+
+        return stateless_random_normal(shape, drawn, mean, stddev, dtype, name or "random_normal")
     return _scaled(random_normal_op, "random_normal", shape, mean, stddev, dtype, seed, name)
 
 
@@ -276,6 +287,10 @@ def truncated_normal(
         dtype: float16, bfloat16, float32 or float64.
         seed: makes the numbers the same in every session; see `get_seed`.
     """
+    if (drawn := of_tower("truncated_normal", seed, [shape, mean, stddev])) is not None:
+        from actorflow.graph.ops.random.stateless import stateless_truncated_normal
+
+        return stateless_truncated_normal(shape, drawn, mean, stddev, dtype, name or "truncated_normal")
     return _scaled(truncated_normal_op, "truncated_normal", shape, mean, stddev, dtype, seed, name)
 
 
@@ -302,6 +317,15 @@ def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None 
         >>> af.sort(af.random_shuffle([1, 2, 3, 4]))
         [1 2 3 4]
     """
+    if (drawn := of_tower("random_shuffle", seed, [value])) is not None:
+        from actorflow.graph.ops.array.gather import gather
+        from actorflow.graph.ops.array.sort import argsort
+        from actorflow.graph.ops.random.stateless import stateless_random_uniform
+
+        with composite(name, "random_shuffle", value) as scope:
+            rows = convert_to_tensor(value)
+            ranks = stateless_random_uniform(shape(rows)[:1], drawn, dtype=dt.float64)
+            return gather(rows, argsort(ranks, stable=True), name=scope)
     return random_shuffle_op(value, **seeds(seed, graph_of([value])), name=name)
 
 
@@ -329,15 +353,31 @@ def multinomial(
     Returns:
         [batch, num_samples].
     """
+    if (drawn := of_tower("multinomial", seed, [logits, num_samples])) is not None:
+        from actorflow.graph.ops.random.stateless import stateless_multinomial
+
+        return stateless_multinomial(logits, num_samples, drawn, output_dtype or dt.int64, name or "multinomial")
     pair = seeds(seed, graph_of([logits, num_samples]))
     kind = dt.int64 if output_dtype is None else as_dtype(output_dtype)
     return multinomial_op(logits, num_samples, **pair, output_dtype=kind, name=name or "multinomial")
 
 
 def seeds(seed: int | None, graph: Graph) -> dict[str, Any]:
-    """The seeds as attributes of a random op."""
+    """The seeds as attributes of a random op. Raises UnimplementedError within a logical worker: the op counts its runs."""
+    if of(graph).tower is not None:
+        raise UnimplementedError(
+            "This random op counts its runs, and a logical worker keeps nothing between two steps.",
+            hint="Draw with random_uniform, random_normal, truncated_normal, random_shuffle or multinomial there, or draw "
+            "before the logical workers and hand them their shares.",
+        )
     first, second = get_seed(seed, graph)
     return {"seed": first, "seed2": second}
+
+
+def of_tower(what: str, seed: int | None, values: Sequence[Any]) -> Tensor | None:
+    """Within a logical worker the two integers that decide a random node's numbers; None elsewhere."""
+    tower = of(graph_of(values)).tower
+    return None if tower is None else tower.seed(seed, what)
 
 
 # ---- Random parts of a tensor.

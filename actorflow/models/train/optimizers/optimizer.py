@@ -15,6 +15,7 @@ from actorflow.graph.autodiff.walk import together
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.ops.indexed_slices import IndexedSlices
 from actorflow.graph.ops.state.variable import assign_add_target
+from actorflow.graph.scopes import of
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.graph.variables.collections import GraphKeys
 from actorflow.graph.variables.updates import updates_of
@@ -257,6 +258,8 @@ class Optimizer(Application):
             )
         variables = [variable for _, variable in updates]
         graph = variables[0].graph
+        if (tower := of(graph).tower) is not None:
+            return tower.apply(self, pairs, global_step, name)
         with graph.as_default():
             with graph.control_dependencies(None):
                 self._create_slots(variables)

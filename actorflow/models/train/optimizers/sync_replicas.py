@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from actorflow.base.dtypes import int32, int64
-from actorflow.errors import CancelledError, OutOfRangeError
+from actorflow.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
 from actorflow.graph.ops.flow.control import group, no_op
@@ -23,6 +23,7 @@ from actorflow.graph.ops.state.accumulators import (
     ConditionalAccumulatorBase,
     SparseConditionalAccumulator,
 )
+from actorflow.graph.scopes import of
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.graph.variables.collections import GraphKeys, global_variables, report_uninitialized_variables
 from actorflow.graph.variables.variable import Variable
@@ -150,6 +151,11 @@ class SyncReplicasOptimizer(Optimizer):
         if global_step is None:
             raise ValueError("Global step is required to check staleness")
         graph = global_step.graph
+        if of(graph).tower is not None:
+            raise InvalidArgumentError(
+                "SyncReplicasOptimizer adds up the gradients of several sessions; logical workers share a session and a step.",
+                hint="Give Replicas.build the optimizer inside it.",
+            )
         with graph.as_default():
             local_step, counter, index = self._of_the_worker(graph, global_step)
             with graph.name_scope(name or self._name):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from actorflow.base import nest
 from actorflow.base.reports.logs import get_logger
+from actorflow.cluster.processes.local import LocalCluster
 from actorflow.errors import OutOfRangeError
 from actorflow.graph.graph import Graph
 from actorflow.graph.ops.flow.control import group
@@ -18,6 +19,7 @@ from actorflow.graph.variables.collections import GraphKeys
 from actorflow.models.summary.ops import scalar
 from actorflow.models.train.global_steps import create_global_step, get_global_step
 from actorflow.models.train.replica_devices import replica_device_setter
+from actorflow.models.train.replicas.replicas import Replicas
 from actorflow.models.train.saving.saver import Saver
 from actorflow.training.estimator.inputs.source import (
     Batches,
@@ -105,6 +107,15 @@ def _check_graph(graph: Graph, value: Any) -> None:
                 f"The input {leaf.name} was made in another graph than that of the model. Give the function itself, input_fn=f, "
                 "and not what a call of it gives: an Estimator calls it within the graph of each call."
             )
+
+
+def _where_state_is(config: RunConfig) -> Any:
+    """For a training with logical workers: variables take turns on the parameter servers, and the input is on the first of them.
+    Without such servers the placement decides."""
+    servers, cluster = config.num_ps_replicas, getattr(config.target, "_inner", config.target)
+    if isinstance(cluster, LocalCluster) and "ps" in cluster.spec.jobs:
+        servers = cluster.spec.num_tasks("ps")
+    return replica_device_setter(ps_tasks=servers, worker_device="/job:ps/task:0") if servers else None
 
 
 class Graphs:
@@ -203,10 +214,25 @@ class Graphs:
             features, labels = inputs()
             if mode == ModeKeys.PREDICT:
                 labels = None
-            spec = call_model_fn(self._model_fn, features, labels, mode, self._params, self._config)
+            if mode == ModeKeys.TRAIN and self._config.replicas is not None:
+                spec = self._replicated(self._config.replicas, features, labels)
+            else:
+                spec = call_model_fn(self._model_fn, features, labels, mode, self._params, self._config)
             if warm and self._warm_start is not None:
                 self._warm_start()
             return self._finish(graph, mode, spec, step, fed)
+
+    def _replicated(self, replicas: Replicas, features: Any, labels: Any) -> EstimatorSpec:
+        """The training of all logical workers: the spec of the first, with the loss and the update of all."""
+        specs: list[EstimatorSpec] = []
+
+        def tower(features: Any, labels: Any = None) -> tuple[Any, Any]:
+            specs.append(call_model_fn(self._model_fn, features, labels, ModeKeys.TRAIN, self._params, self._config))
+            return specs[-1].loss, group(specs[-1].train_op)
+
+        batch = (features,) if labels is None else (features, labels)
+        loss, train_op = replicas.build(tower, *batch)
+        return replace(specs[0], loss=loss, train_op=train_op)
 
     def _finish(self, graph: Graph, mode: str, spec: EstimatorSpec, step: Any, fed: Fed | None) -> Built:
         """Adds what the Estimator runs beside the model: the saver, and initial values."""
@@ -246,6 +272,8 @@ class Graphs:
         config = self._config
         if config.device_fn is not None:
             return config.device_fn
+        if config.replicas is not None:
+            return _where_state_is(config)
         if not config.num_ps_replicas:
             return None
         return replica_device_setter(

@@ -23,7 +23,7 @@ class KeptHost:
         path: the checkpoint to restore; the latest of `folder` unless given.
         folder: the folder of checkpoints.
         keeps: whether the session is kept when the call ends well, if the graph is.
-        is_chief, wait_seconds, recovery: see `Supervisor`.
+        is_chief, wait_seconds, recovery, replicas: see `Supervisor`.
         fresh: whether a session is opened in any case.
         face: gives the session as an `init_fn` of the model sees it.
         init_fn: awaited with the session where no checkpoint is restored, if the model has none.
@@ -42,6 +42,7 @@ class KeptHost:
         is_chief: bool = True,
         wait_seconds: float | None = None,
         recovery: str = "all",
+        replicas: int | None = None,
         fresh: bool = False,
         init_fn: Callable[[Session], Awaitable[object]] | None = None,
     ) -> None:
@@ -65,6 +66,7 @@ class KeptHost:
                 is_chief=is_chief,
                 wait_seconds=wait_seconds,
                 recovery=recovery,
+                replicas=replicas,
                 session_options=options,
             )
 

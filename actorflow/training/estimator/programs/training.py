@@ -92,6 +92,11 @@ def training(
 ) -> Program[None]:
     """Trains; see `Estimator.train`."""
     config = core.config
+    if config.replicas is not None and config.trains_with_others:
+        raise ValueError(
+            "replicas= divides each batch of a single training program, but TF_CONFIG says that several tasks train. Let the "
+            "others be servers, by `actorflow worker`, and name a task of theirs as the chief's session_master."
+        )
     begin = saved_step(core.model_dir)
     if max_steps is not None and max_steps <= begin:
         _LOG.info("Skipping training since max_steps has already saved.", max_steps=max_steps, step=begin)
@@ -148,6 +153,7 @@ def _host(core: Core, built: Built) -> KeptHost:
         is_chief=config.is_chief,
         wait_seconds=None if config.is_chief else config.session_creation_timeout_secs,
         recovery="task" if config.trains_with_others else "all",
+        replicas=None if config.replicas is None else config.replicas.count,
     )
 
 

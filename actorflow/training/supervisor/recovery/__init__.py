@@ -6,6 +6,7 @@ epochs.py               `EpochStore`: the last epoch that the chief has given, i
 failure_classifier.py   `FailureClassifier`: whether an error of a run is a loss, which is no concern of the program's, or the
                         program's own
 manager.py              `RecoveryManager`: from a loss to the next epoch
+members.py              `Members`: the views of the cluster: tasks that join are watched, and tasks that leave are not lost
 restarts.py             `RestartPolicy`: how often a task is started again, and after which pause
 run_gate.py             `RunGate`: what runs of a session pass
 """

@@ -15,6 +15,8 @@ from collections.abc import Awaitable, Callable, Collection
 import anyio
 
 from actorflow.base.reports.logs import get_logger
+from actorflow.cluster.config.spec import parse_task
+from actorflow.cluster.membership.view import View
 from actorflow.cluster.processes.local import LocalCluster
 from actorflow.cluster.wire.links import patient_sleep
 from actorflow.cluster.wire.messages import SetEpoch
@@ -30,6 +32,7 @@ from actorflow.training.supervisor.events import Events, LoopStalled, TaskRestar
 from actorflow.training.supervisor.liveness import Life, State
 from actorflow.training.supervisor.monitor import Monitor, is_loss
 from actorflow.training.supervisor.recovery.epochs import EpochStore
+from actorflow.training.supervisor.recovery.members import Members
 from actorflow.training.supervisor.recovery.restarts import Restarts
 
 _LOG = get_logger("supervisor")
@@ -54,6 +57,7 @@ class RecoveryManager:
         on_up: called when training may go on.
         on_failure: called when it can't.
         start_seconds: for how long tasks that are absent at the start are waited for. Later losses have no such end.
+        members: tells who is a member of the cluster; without it the tasks are always the same.
     """
 
     def __init__(
@@ -70,12 +74,14 @@ class RecoveryManager:
         on_up: Callable[[], object],
         on_failure: Callable[[Exception], object],
         start_seconds: float = math.inf,
+        members: Members | None = None,
     ) -> None:
         self.epoch = 0
         self.monitor: Monitor
         self._store, self._restarts, self._events = store, restarts, events
         self._cluster, self._client, self._restore = cluster, client, restore
         self._holds_state = holds_state
+        self._members = members
         self._on_abort, self._on_up, self._on_failure = on_abort, on_up, on_failure
         self._start_seconds = start_seconds
         self._generation = 0
@@ -92,6 +98,8 @@ class RecoveryManager:
         self.monitor = monitor
         monitor.start()
         self._root.start(self._keep())
+        if self._members is not None:
+            self._root.start(self._members.follow(monitor, self.follow))
         if self._cluster is not None:
             self._root.start(self._nurse_silent())
         self._work.set()
@@ -124,6 +132,28 @@ class RecoveryManager:
                 AbortedError(f"{task} is lost, and the step with it.", details=report.lines()),
             )
 
+    def follow(self, view: View) -> None:
+        """Takes a newer view of the cluster: tasks that have joined are watched, and waited for; tasks that have left are not."""
+        if self._members is None or not self._members.take(view):
+            return
+        tasks = view.members
+        for task in [task for task in self.monitor.lives if task not in tasks]:
+            self._dismiss(task)
+        for task, address in tasks.items():
+            if task not in self.monitor.lives and self._takes_part(task):
+                self.monitor.add(task, address)
+        self._members.on_change(tasks)
+
+    def _takes_part(self, task: str) -> bool:
+        """Whether a task that has joined does so for this training: tasks of a job that had none are somebody else's."""
+        job, _ = parse_task(task)
+        return any(parse_task(other)[0] == job for other in self.monitor.lives)
+
+    def _dismiss(self, task: str) -> None:
+        self.monitor.drop(task)
+        if self._members is not None and self._members.keeps_variables(task):
+            self.take_back(AbortedError(f"{task} has left the cluster with variables."))
+
     def heard_epoch(self, task: str, epoch: int) -> None:
         """A task says which epoch it is in."""
         if self.epoch and epoch > self.epoch:
@@ -146,10 +176,12 @@ class RecoveryManager:
         if self._phase is not None:
             self._phase.cancel()
         for task in leaving:
-            self.monitor.drop(task)
+            if task in self.monitor.lives:
+                self.monitor.drop(task)
         try:
             await change()
         finally:
+            self.follow(self._cluster.view)
             spec = self._cluster.spec
             for task in spec.tasks:
                 if task not in self.monitor.lives:
@@ -179,13 +211,15 @@ class RecoveryManager:
         """Starts a task until the monitor has reached it, as often as the budget allows."""
         begin = anyio.current_time()
         try:
-            while True:
+            while task in self.monitor.lives:
                 await cluster.kill(task)  # a task that only hangs must not come back
                 pause = self._restarts.next_pause(task, anyio.current_time())
                 if pause is None:
                     self._fail(self._used_up(task))
                     return
                 await anyio.sleep(pause)
+                if task not in self.monitor.lives or not (self._members is None or self._members.has(task)):
+                    return  # it has left the cluster meanwhile
                 former = self.monitor.lives[task].incarnation
                 try:
                     await cluster.restart(task, epoch=self.epoch)
@@ -207,14 +241,14 @@ class RecoveryManager:
 
     async def _is_reached(self, task: str, cluster: LocalCluster, former: int | None) -> bool:
         """Waits until the monitor is connected to a task that was started. False if it has died, before or since."""
-        while True:
-            life = self.monitor.lives[task]
+        while (life := self.monitor.lives.get(task)) is not None:
             if life.is_up:
                 return True
             if not cluster.runs(task) or (life.state is State.LOST and life.incarnation != former):
                 return False
             with anyio.move_on_after(_LOOK_SECONDS):
                 await self.monitor.next_change()
+        return True
 
     def _used_up(self, task: str) -> Exception:
         policy = self._restarts.policy

@@ -1,0 +1,218 @@
+"""`Towers`: the scopes in which the graph of each logical worker is built: devices, random numbers, and the optimizer's calls."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from actorflow.base.dtypes import int64
+from actorflow.engine.placement.logical import keeps
+from actorflow.errors import InvalidArgumentError, UnimplementedError
+from actorflow.graph import scopes
+from actorflow.graph.control_flow.loop_context import WhileContext
+from actorflow.graph.device_spec import DeviceSpec
+from actorflow.graph.graph import Graph
+from actorflow.graph.ops.array.constant import constant
+from actorflow.graph.ops.array.join import stack
+from actorflow.graph.ops.flow.control import group, no_op
+from actorflow.graph.ops.math.cast import cast
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.graph.variables.scope import get_variable_scope, variable_scope
+from actorflow.models.train.global_steps import get_global_step
+from actorflow.models.train.replicas.batch_shares import Weights, tree_mean
+
+
+class Outside:
+    """The scopes around the workers, to go back to while a worker is built."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._scopes = scopes.of(graph)
+        self._variables = get_variable_scope()
+
+    @property
+    def devices(self) -> Sequence[Any]:
+        """What the scopes around ask for, the innermost last."""
+        return self._scopes.devices
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Nodes made inside the block belong to no worker."""
+        outer = self._scopes
+        with ExitStack() as stack:
+            stack.enter_context(
+                scopes.changed(
+                    self._graph,
+                    names=outer.names,
+                    devices=outer.devices,
+                    controls=outer.controls,
+                    colocate=outer.colocate,
+                    container=outer.container,
+                    flow=outer.flow,
+                    tower=outer.tower,
+                )
+            )
+            stack.enter_context(variable_scope(self._variables, auxiliary_name_scope=False))
+            yield
+
+
+@dataclass
+class _Call:
+    """One call of an optimizer, by all workers: the gradients so far."""
+
+    variables: Sequence[Any]
+    gradients: list[Sequence[Any]] = field(default_factory=list)
+
+
+class Towers:
+    """The workers of one `Replicas.build`.
+
+    Args:
+        outside: the scopes around.
+        count, job, seed: see `Replicas`.
+        weights: what each worker's results count.
+    """
+
+    def __init__(
+        self, graph: Graph, outside: Outside, count: int, job: str, seed: int | None, weights: Weights
+    ) -> None:
+        self.graph, self.outside, self.count, self.weights = graph, outside, count, weights
+        self._job, self._seed = job, graph.seed if seed is None else seed
+        self._calls: list[_Call] = []
+        self._step: Tensor | None = None
+        self._counts_steps = False
+
+    def device(self, number: int) -> str:
+        """The device that the nodes of a worker ask for; a single worker is wherever the placement has it."""
+        return "" if self.count == 1 else str(DeviceSpec(self._job, number))
+
+    @contextmanager
+    def entered(self, number: int) -> Iterator[None]:
+        """Nodes made inside the block belong to a worker. The first makes the variables, which the others share."""
+        tower = _Tower(self, number)
+        reuse = True if number else None
+        with (
+            self.graph.name_scope(f"replica_{number}"),
+            variable_scope(get_variable_scope(), reuse=reuse, auxiliary_name_scope=False),
+            self.graph.device(None),
+            self.graph.device(tower.place),
+            scopes.changed(self.graph, tower=tower),
+        ):
+            yield
+        tower.end()
+
+    def check(self) -> None:
+        """Raises InvalidArgumentError where random numbers would be the same in each step."""
+        if self._step is not None and self._calls and not self._counts_steps:
+            raise InvalidArgumentError(
+                "The random numbers of logical workers are functions of the global step, and no optimizer here counts it.",
+                hint="minimize(loss, global_step=af.train.get_global_step())",
+            )
+
+    def step(self) -> Tensor:
+        """The global step before a training step, which is read once."""
+        if self._step is None:
+            with self.outside(), self.graph.control_dependencies(None):
+                variable = get_global_step(self.graph)
+                if variable is None:
+                    raise InvalidArgumentError(
+                        "The random numbers of logical workers are functions of the global step, and the graph has none.",
+                        hint="step = af.train.get_or_create_global_step(), and minimize(loss, global_step=step)",
+                    )
+                self._step = cast(variable.read_value(), int64)
+        return self._step
+
+    @property
+    def stream(self) -> int:
+        """The seed of all random numbers."""
+        return 0 if self._seed is None else int(self._seed)
+
+    def take(
+        self, tower: _Tower, optimizer: Any, pairs: Sequence[Any], global_step: Any, name: str | None
+    ) -> Operation:
+        """Takes the gradients of a worker; with those of the last worker the optimizer changes the variables."""
+        variables = [variable for _, variable in pairs]
+        if tower.calls == len(self._calls) and tower.number == 0:
+            self._calls.append(_Call(variables))
+        if tower.calls >= len(self._calls) or [id(v) for v in self._calls[tower.calls].variables] != [
+            id(v) for v in variables
+        ]:
+            raise InvalidArgumentError(
+                f"Logical worker {tower.number} has gradients of other variables than worker 0: "
+                f"{', '.join(v.name for v in variables[:4])}.",
+                hint="Make variables with af.get_variable or layers, which share them by name, or before Replicas.build.",
+            )
+        call = self._calls[tower.calls]
+        tower.calls += 1
+        call.gradients.append([gradient for gradient, _ in pairs])
+        self._counts_steps = self._counts_steps or global_step is not None
+        before = no_op(name="gradients_are_there")  # so that what this worker waits for is done in the step
+        if tower.number < self.count - 1:
+            return before
+        with self.outside(), self.graph.control_dependencies(None):
+            update: Operation = optimizer.apply_gradients(self._means(call), global_step=global_step, name=name)
+        return group(update, before)
+
+    def _means(self, call: _Call) -> list[tuple[Any, Any]]:
+        pairs: list[tuple[Any, Any]] = []
+        for gradients, variable in zip(zip(*call.gradients), call.variables):
+            if any(gradient is None for gradient in gradients):
+                if not all(gradient is None for gradient in gradients):
+                    raise InvalidArgumentError(
+                        f"{variable.name} has a gradient in some logical workers, and in others none."
+                    )
+                pairs.append((None, variable))
+                continue
+            with self.graph.colocate_with(variable.handle):
+                pairs.append((tree_mean(self.graph, gradients, self.weights, self.device), variable))
+        return pairs
+
+
+class _Tower:
+    """One worker; see `actorflow.graph.scopes.Tower`."""
+
+    def __init__(self, towers: Towers, number: int) -> None:
+        self.number = number
+        self.calls = 0
+        self._towers = towers
+        self._drawn = 0
+
+    def end(self) -> None:
+        """Raises InvalidArgumentError where the worker has called fewer optimizers than the first."""
+        if self.calls != len(self._towers._calls):
+            raise InvalidArgumentError(
+                f"Logical worker {self.number} applies gradients {self.calls} times, and worker 0 "
+                f"{len(self._towers._calls)} times."
+            )
+
+    def place(self, operation: Operation) -> str | None:
+        """The device of a node: the worker's, but for what keeps state and what refers to that."""
+        mine = DeviceSpec.parse(operation.device)
+        if mine.job not in (None, self._towers._job) or mine.task is not None:
+            return None
+        if keeps(operation.node) or any(t.dtype.is_ref or t.dtype.kind == "R" for t in operation.inputs):
+            return str(self._towers.graph.asked(operation, self._towers.outside.devices, mine))
+        return self._towers.device(self.number)
+
+    def seed(self, op_seed: int | None, what: str) -> Tensor:
+        """See `actorflow.graph.scopes.Tower`."""
+        flow: Any = scopes.of(self._towers.graph).flow
+        while flow is not None:
+            if isinstance(flow, WhileContext):
+                raise UnimplementedError(
+                    f"{what} within a loop of logical worker {self.number} would draw the same numbers in each turn.",
+                    hint="Draw the numbers of all turns before the loop.",
+                )
+            flow = getattr(flow, "parent", None)
+        self._drawn += op_seed is None
+        facts = (self._towers.stream, self.number, op_seed, self._drawn if op_seed is None else None)
+        digest = hashlib.blake2b(repr(facts).encode(), digest_size=8).digest()
+        key = int.from_bytes(digest, "little", signed=True)
+        return stack([constant(key, int64), self._towers.step()])
+
+    def apply(self, optimizer: Any, pairs: Sequence[Any], global_step: Any, name: str | None) -> Operation:
+        """See `actorflow.graph.scopes.Tower`."""
+        return self._towers.take(self, optimizer, pairs, global_step, name)

@@ -1,0 +1,57 @@
+"""`Members`: the views of the cluster, for a supervisor: tasks that join are watched, and tasks that leave are not lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+import anyio
+
+from actorflow.base.reports.logs import get_logger
+from actorflow.cluster.membership.view import View, decode_view
+from actorflow.cluster.wire.messages import AskView
+from actorflow.errors import OpError
+from actorflow.training.supervisor.monitor import Monitor
+
+_LOG = get_logger("supervisor")
+_AGAIN_SECONDS = 0.25
+
+
+class Members:
+    """Follows the members of the cluster by the links of a monitor.
+
+    Args:
+        keeps_variables: whether variables are lost with a task that leaves.
+        on_change: called with the names of the members when they have changed.
+    """
+
+    def __init__(self, keeps_variables: Callable[[str], bool], on_change: Callable[[Collection[str]], object]) -> None:
+        self.keeps_variables, self.on_change = keeps_variables, on_change
+        self.view: View | None = None
+        """The newest view that a member has told."""
+
+    async def follow(self, monitor: Monitor, tell: Callable[[View], object]) -> None:
+        """Tells the view at first, and whenever there is a newer one, without end. While no task answers no change is told."""
+        while True:
+            task = next((task for task, life in monitor.lives.items() if life.is_up), None)
+            if task is None:
+                await monitor.next_change()
+                continue
+            epoch = 0 if self.view is None else self.view.epoch + 1
+            try:
+                view = decode_view(await monitor.call(task, AskView(epoch)))
+            except OpError as error:
+                _LOG.debug("the members of the cluster are not known now", error=str(error))
+                await anyio.sleep(_AGAIN_SECONDS)
+                continue
+            tell(view)
+
+    def take(self, view: View) -> bool:
+        """Takes a view if it is newer than the one before, and says so."""
+        if self.view is not None and view.epoch <= self.view.epoch:
+            return False
+        self.view = view
+        return True
+
+    def has(self, task: str) -> bool:
+        """Whether a task is a member, as far as is known."""
+        return self.view is None or task in self.view.members

@@ -1,0 +1,89 @@
+"""A supervised training with logical workers ends with the bits of one process, however its cluster changes meanwhile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorflow as af
+from actorflow import errors
+
+REPLICAS, ROWS, STEPS = 8, 24, 16
+
+
+def batch(step: int) -> tuple[np.ndarray, np.ndarray]:
+    draw = np.random.default_rng(step)
+    rows = draw.normal(size=(ROWS, 4)).astype(np.float32)
+    return rows, np.sin(rows.sum(1, keepdims=True))
+
+
+class Model:
+    def __init__(self) -> None:
+        with af.Graph().as_default() as self.graph, af.device("/job:ps"):
+            self.step = af.train.get_or_create_global_step()
+            self.x, self.y = af.placeholder(af.float32, [None, 4]), af.placeholder(af.float32, [None, 1])
+
+            def tower(x: af.Tensor, y: af.Tensor) -> Any:
+                hidden = af.layers.dense(x, 12, activation=af.nn.relu, kernel_initializer=af.ones_initializer())
+                hidden = af.layers.dropout(hidden, 0.2, training=True)
+                loss = af.reduce_mean(af.square(af.layers.dense(hidden, 1, name="out") - y))
+                return loss, af.train.MomentumOptimizer(0.01, 0.9).minimize(loss, global_step=self.step)
+
+            af.set_random_seed(1)
+            self.loss, self.train = af.train.Replicas(REPLICAS).build(tower, self.x, self.y)
+            self.values = af.global_variables()
+
+
+async def trained(folder: Path, workers: int, changes: dict[int, int], kills: dict[int, str]) -> list[bytes]:
+    """The values after some steps, with other numbers of workers behind some steps, and tasks killed in others."""
+    model, jobs = Model(), {"ps": 1, "worker": workers}
+    async with (
+        af.LocalCluster(jobs, transport="local") as cluster,
+        af.Supervisor(
+            cluster, model.graph, checkpoint_dir=folder, save_steps=4, seed=1, replicas=REPLICAS
+        ) as supervisor,
+    ):
+        async for attempt in supervisor.steps(until=STEPS):
+            async with attempt as step:
+                if step in kills:
+                    await cluster.kill(kills.pop(step))
+                x, y = batch(step)
+                await supervisor.run(model.train, {model.x: x, model.y: y})
+            if step in changes:
+                workers = changes.pop(step)
+                await supervisor.scale(worker=workers)
+            assert len(supervisor.replicas) == workers, "each task has a share"
+            assert sorted(n for row in supervisor.replicas.values() for n in row) == list(range(REPLICAS))
+        mapped = [event for event in supervisor.history if isinstance(event, af.supervisor.ReplicasMapped)]
+        assert mapped[-1].tasks == supervisor.replicas
+        return [np.asarray(value).tobytes() for value in await supervisor.run(model.values)]
+
+
+async def test_8_then_3_then_5_then_8_tasks_with_kills_between_end_with_the_bits_of_one(tmp_path: Path) -> None:
+    kills = {4: "/job:worker/task:1", 8: "/job:ps/task:0", 14: "/job:worker/task:7"}
+    changed = await trained(tmp_path / "some", 8, {2: 3, 6: 5, 11: 8}, kills)
+    assert changed == await trained(tmp_path / "one", 1, {}, {}) and not kills
+
+
+def with_counter() -> af.Graph:
+    with af.Graph().as_default() as graph:
+        for number in range(2):
+            with af.device(f"/job:worker/replica:{number}"):
+                af.random_uniform([], seed=number)
+        return graph
+
+
+@pytest.mark.parametrize(
+    ("graph", "count", "sentence"),
+    [
+        (lambda: Model().graph, 4, "replicas=4, but the graph has 8 logical workers"),
+        (af.Graph, 2, "replicas=2, but the graph has 1 logical worker."),
+        (with_counter, 2, "Logical workers keep nothing between steps, but these nodes of theirs do: random_uniform"),
+    ],
+)
+def test_a_graph_that_does_not_keep_the_promise_is_refused(graph: Any, count: int, sentence: str) -> None:
+    with pytest.raises(errors.InvalidArgumentError, match=sentence):
+        af.Supervisor("", graph(), replicas=count)
