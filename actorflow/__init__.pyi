@@ -281,6 +281,9 @@ from actorflow.graph.ops.io.readers import ReaderBase as ReaderBase
 from actorflow.graph.ops.io.readers import TFRecordReader as TFRecordReader
 from actorflow.graph.ops.io.readers import TextLineReader as TextLineReader
 from actorflow.graph.ops.io.readers import WholeFileReader as WholeFileReader
+from actorflow.graph.ops.linalg.bands import matrix_diag as matrix_diag
+from actorflow.graph.ops.linalg.bands import matrix_diag_part as matrix_diag_part
+from actorflow.graph.ops.linalg.bands import matrix_set_diag as matrix_set_diag
 from actorflow.graph.ops.linalg.decompose import qr as qr
 from actorflow.graph.ops.linalg.decompose import self_adjoint_eig as self_adjoint_eig
 from actorflow.graph.ops.linalg.decompose import self_adjoint_eigvals as self_adjoint_eigvals
@@ -288,9 +291,6 @@ from actorflow.graph.ops.linalg.decompose import svd as svd
 from actorflow.graph.ops.linalg.diagonal import diag as diag
 from actorflow.graph.ops.linalg.diagonal import diag_part as diag_part
 from actorflow.graph.ops.linalg.diagonal import matrix_band_part as matrix_band_part
-from actorflow.graph.ops.linalg.diagonal import matrix_diag as matrix_diag
-from actorflow.graph.ops.linalg.diagonal import matrix_diag_part as matrix_diag_part
-from actorflow.graph.ops.linalg.diagonal import matrix_set_diag as matrix_set_diag
 from actorflow.graph.ops.linalg.functions import cross as cross
 from actorflow.graph.ops.linalg.matrix import cholesky as cholesky
 from actorflow.graph.ops.linalg.matrix import eye as eye

@@ -20,6 +20,9 @@ from actorflow.graph.linear_operators.matrices import LinearOperatorFullMatrix a
 from actorflow.graph.linear_operators.matrices import LinearOperatorLowerTriangular as LinearOperatorLowerTriangular
 from actorflow.graph.linear_operators.operator import LinearOperator as LinearOperator
 from actorflow.graph.linear_operators.toeplitz import LinearOperatorToeplitz as LinearOperatorToeplitz
+from actorflow.graph.ops.linalg.bands import matrix_diag as diag
+from actorflow.graph.ops.linalg.bands import matrix_diag_part as diag_part
+from actorflow.graph.ops.linalg.bands import matrix_set_diag as set_diag
 from actorflow.graph.ops.linalg.decompose import lu as lu
 from actorflow.graph.ops.linalg.decompose import qr as qr
 from actorflow.graph.ops.linalg.decompose import self_adjoint_eig as eigh
@@ -28,9 +31,6 @@ from actorflow.graph.ops.linalg.decompose import svd as svd
 from actorflow.graph.ops.linalg.diagonal import diag as tensor_diag
 from actorflow.graph.ops.linalg.diagonal import diag_part as tensor_diag_part
 from actorflow.graph.ops.linalg.diagonal import matrix_band_part as band_part
-from actorflow.graph.ops.linalg.diagonal import matrix_diag as diag
-from actorflow.graph.ops.linalg.diagonal import matrix_diag_part as diag_part
-from actorflow.graph.ops.linalg.diagonal import matrix_set_diag as set_diag
 from actorflow.graph.ops.linalg.functions import adjoint as adjoint
 from actorflow.graph.ops.linalg.functions import cross as cross
 from actorflow.graph.ops.linalg.functions import expm as expm

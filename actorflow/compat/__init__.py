@@ -6,6 +6,7 @@ estimator/  `tf.estimator`: Estimators with TensorFlow's arguments
 flags/   the parts of the flags of `tf.flags`
 files/   `tf.gfile` and `tf.io.gfile`
 names/   names of TensorFlow 1.15 that actorflow has no own counterpart of
+nodes/   nodes of TensorFlow's graphs whose ops actorflow does not have
 training/  training's classes with TensorFlow's arguments
 v0/      names of TensorFlow 0.x
 v1/      names of TensorFlow 1.15

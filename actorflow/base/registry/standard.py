@@ -41,6 +41,9 @@ ENTRY_POINTS: dict[str, dict[str, str]] = {
     "actorflow.files": {
         "standard": "actorflow.checkpoint.standard:FILES",
     },
+    "actorflow.graph_forms": {
+        "tensorflow": "actorflow.compat.nodes:FORMS",
+    },
     "actorflow.kernels": {
         "checkpoint": "actorflow.checkpoint.kernels",
         "standard": "actorflow.kernels",

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from actorflow.base import dtypes
-from actorflow.base.registry import opdef
+from actorflow.base.registry import opdef, plugins
 from actorflow.base.shapes import as_shape, compatible
 from actorflow.errors import UnknownNameError, describe
 from actorflow.graph.constant_value import constant_value
@@ -28,7 +28,7 @@ from actorflow.graph.graphdef.ops import (
     SHAPE_INPUTS,
 )
 from actorflow.graph.graphdef.protos import GraphDef, NodeDef
-from actorflow.graph.graphdef.rewrites.attributes import Attributes
+from actorflow.graph.graphdef.rewrites.attributes import Attributes, Form
 from actorflow.graph.graphdef.rewrites.datasets import with_datasets
 from actorflow.graph.graphdef.rewrites.examples import PARSING, with_keys
 from actorflow.graph.graphdef.rewrites.forms import FORMS
@@ -93,6 +93,17 @@ def _as_graph_def(value: Any) -> GraphDef:
     if not isinstance(value, (bytes, bytearray)):
         raise TypeError(f"graph_def must be a GraphDef proto, but a {type(value).__name__} was given.")
     return GraphDef.FromString(bytes(value))
+
+
+def _forms(op: str) -> Iterator[Form]:
+    """How nodes of an op are built that are no single node here: as the core has it, and else as plug-ins have it."""
+    if op in FORMS:
+        yield FORMS[op]
+    if op not in READ and op != "Div" and not op.startswith(OWN_PREFIX):
+        try:
+            opdef.lookup(op)
+        except UnknownNameError:
+            yield from (forms[op] for forms in plugins.load_all("graph_forms").values() if op in forms)
 
 
 class Importer:
@@ -197,10 +208,12 @@ class Importer:
         controls = [self._control(message, text[1:]) for text in message.input if text.startswith("^")]
         if message.op in PARSING:
             message, tensors = with_keys(self.graph, message, tensors)
-        if message.op in FORMS and (operation := self._in_another_form(message, tensors, controls)) is not None:
-            self.made[message.name] = operation
-            self._refine(message, operation)
-            return
+        for form in _forms(message.op):
+            operation = self._in_another_form(form, message, tensors, controls)
+            if operation is not None:
+                self.made[message.name] = operation
+                self._refine(message, operation)
+                return
         op_type = self._op_type(message, tensors)
         if (order := INPUT_ORDER.get(op_type)) is not None and len(order) == len(tensors):
             tensors = [tensors[order.index(i)] for i in range(len(order))]
@@ -218,13 +231,13 @@ class Importer:
         self._refine(message, operation)
 
     def _in_another_form(
-        self, message: NodeDef, tensors: Sequence[Tensor], controls: Sequence[Any]
+        self, build: Form, message: NodeDef, tensors: Sequence[Tensor], controls: Sequence[Any]
     ) -> Operation | None:
         """A node that gives what ops of actorflow's make in the place of TensorFlow's; None where the op is actorflow's too."""
         name = f"{self.prefix}{message.name}"
         with self.graph.as_default(), self.graph.control_dependencies(controls), self.graph.device(message.device):
             with self.graph.name_scope(f"{name}/parts/"):
-                form = FORMS[message.op](Attributes(message), tensors)
+                form = build(Attributes(message), tensors)
             if form is None:
                 return None
             results = form if isinstance(form, list) else [form]

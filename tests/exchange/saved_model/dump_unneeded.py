@@ -20,14 +20,14 @@ os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 def strange(tf: Any) -> Any:
     """The result of an op that actorflow does not have."""
-    return tf.raw_ops.UnicodeDecode(input=["a"], input_encoding="UTF-8")[0]
+    return tf.raw_ops.UnicodeScript(input=[97])
 
 
 def beside(tf: Any) -> Any:
     """Ops, a branch and a loop that no signature needs."""
     x = tf.placeholder(tf.float32, [None, 3], name="x")
     y = tf.matmul(x, tf.get_variable("w", initializer=np.ones((3, 2), np.float32)))
-    tf.py_func(lambda a: a, [tf.raw_ops.BesselI1(x=y)], tf.float32)
+    tf.py_func(lambda a: a, [tf.raw_ops.BesselJ1(x=y)], tf.float32)
     tf.cond(tf.size(x) > 0, lambda: tf.cast(strange(tf), tf.float32), lambda: tf.constant([1.0]))
     tf.while_loop(lambda i: i < 2, lambda i: i + tf.size(strange(tf)), [0])
     return {"x": x}, {"y": y}, {"x": np.ones((2, 3), np.float32)}, None

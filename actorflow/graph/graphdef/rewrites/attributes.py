@@ -16,7 +16,7 @@ class Attributes:
 
     def __init__(self, message: NodeDef) -> None:
         self._message = message
-        self.op = str(message.op)
+        self.op, self.name = str(message.op), str(message.name)
 
     def __call__(self, name: str, default: Any = None) -> Any:
         """The value of an attribute; a message may lack it if it is the default."""

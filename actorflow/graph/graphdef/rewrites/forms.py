@@ -11,13 +11,14 @@ from actorflow.base.dtypes import as_dtype, int32, resource, variant
 from actorflow.base.dtypes import bool as bool_dtype
 from actorflow.graph.graphdef.rewrites.attributes import Attributes, Form, constant_of
 from actorflow.graph.graphdef.rewrites.gradient_forms import GRADIENT_FORMS
-from actorflow.graph.ops.array import constant, gather, join, shape, sort, space_batch, unique
+from actorflow.graph.ops.array import constant, gather, join, pad_tile, shape, sort, space_batch, unique
 from actorflow.graph.ops.flow import lists
 from actorflow.graph.ops.flow.control import identity
 from actorflow.graph.ops.image import adjust, boxes
 from actorflow.graph.ops.io import queues
-from actorflow.graph.ops.linalg import diagonal
-from actorflow.graph.ops.math import arithmetic, cast, clip, elementwise, histogram, logic, reduction, segment
+from actorflow.graph.ops.linalg import bands
+from actorflow.graph.ops.lookup import tables
+from actorflow.graph.ops.math import arithmetic, cast, clip, elementwise, logic, matmul, reduction, segment
 from actorflow.graph.ops.nn import activation
 from actorflow.graph.ops.nn.pooling.functions import max_pool
 from actorflow.graph.ops.random import gamma_poisson, stateless
@@ -25,29 +26,31 @@ from actorflow.graph.ops.strings import elementwise as strings
 from actorflow.graph.tensor import Tensor
 
 
-def _on_the_diagonal(a: Attributes, k: Tensor) -> None:
-    """Raises ValueError if other diagonals than the main diagonal are meant."""
-    value = constant_of(k)
-    if value is None or np.any(value):
-        raise a.refuse("has other diagonals than the main one")
+def _align(a: Attributes) -> str:
+    """How short diagonals are filled up: the second version of these ops has no word for it."""
+    return str(a("align", "RIGHT_LEFT")) if a.op.endswith("V3") else "LEFT_LEFT"
+
+
+def _size(a: Attributes, tensor: Tensor) -> int:
+    value = constant_of(tensor)
+    if value is None:
+        raise a.refuse("computes the size of its matrices")
+    return int(value)
 
 
 def _matrix_diag(a: Attributes, t: Sequence[Tensor]) -> Tensor:
-    diagonals, k, rows, columns, _ = t
-    _on_the_diagonal(a, k)
-    if any(constant_of(size) is None or constant_of(size) != -1 for size in (rows, columns)):
-        raise a.refuse("says how large its matrices are")
-    return diagonal.matrix_diag(diagonals)
+    diagonals, k, rows, columns, padding = t
+    return bands.matrix_diag(
+        diagonals, k=k, num_rows=_size(a, rows), num_cols=_size(a, columns), padding_value=padding, align=_align(a)
+    )
 
 
 def _matrix_diag_part(a: Attributes, t: Sequence[Tensor]) -> Tensor:
-    _on_the_diagonal(a, t[1])
-    return diagonal.matrix_diag_part(t[0])
+    return bands.matrix_diag_part(t[0], k=t[1], padding_value=t[2], align=_align(a))
 
 
 def _matrix_set_diag(a: Attributes, t: Sequence[Tensor]) -> Tensor:
-    _on_the_diagonal(a, t[2])
-    return diagonal.matrix_set_diag(t[0], t[1])
+    return bands.matrix_set_diag(t[0], t[1], k=t[2], align=_align(a))
 
 
 def _sharded_name(a: Attributes, t: Sequence[Tensor]) -> Tensor:
@@ -59,6 +62,11 @@ def _bucketize(a: Attributes, t: Sequence[Tensor]) -> Tensor:
     bounds = constant.constant(np.asarray(a("boundaries", ()), np.float32))
     above = logic.greater_equal(cast.cast(shape.expand_dims(t[0], -1), "float32"), bounds)
     return reduction.reduce_sum(cast.cast(above, int32), -1)
+
+
+def _einsum(a: Attributes, t: Sequence[Tensor]) -> Tensor | None:
+    equation = a("equation")
+    return matmul.einsum(equation, *t) if "..." in equation else None
 
 
 def _euclidean_norm(a: Attributes, t: Sequence[Tensor]) -> Tensor:
@@ -145,21 +153,11 @@ def _random(draw: Callable[..., Tensor]) -> Form:
     return lambda a, t: draw(t[0], t[1], dtype=a("dtype", "float32"))
 
 
-def _dense_bincount(a: Attributes, t: Sequence[Tensor]) -> Tensor:
-    values, size, weights = t
-    if values.static_shape is None or len(values.static_shape) > 1:
-        raise a.refuse("counts in the rows of a matrix")
-    is_binary = a("binary_output", False)  # then weights count for nothing
-    counted = constant.zeros([0], weights.dtype) if is_binary else weights
-    counts = histogram.bincount_op(cast.cast(values, int32), cast.cast(size, int32), counted)
-    return cast.cast(logic.greater(counts, 0), weights.dtype) if is_binary else counts
-
-
-def _unique(a: Attributes, t: Sequence[Tensor]) -> list[Tensor]:
-    """Unique values along an axis, which is the only axis."""
+def _unique(a: Attributes, t: Sequence[Tensor]) -> list[Tensor] | None:
+    """Unique values along an axis, if it is the only axis."""
     axis, rank = constant_of(t[1]), t[0].static_shape
     if axis is None or rank is None or len(rank) != 1 or np.any(axis):
-        raise a.refuse("has rows that are to be unique")
+        return None
     values, places, counts = unique.unique_with_counts(t[0], a("out_idx", int32))
     return [values, places, counts] if "Counts" in a.op else [values, places]
 
@@ -179,11 +177,32 @@ def _max_pool(a: Attributes, t: Sequence[Tensor]) -> Tensor:
     return max_pool(t[0], sizes.tolist(), strides.tolist(), a("padding"), data_format=layout)
 
 
+def _padded_max_pool(a: Attributes, t: Sequence[Tensor]) -> Tensor | None:
+    """A window over an image with a border of its own: of the least number, which is never the largest."""
+    if a("padding") != "EXPLICIT":
+        return None
+    border = np.reshape(a("explicit_paddings"), (-1, 2))
+    padded = pad_tile.pad(t[0], border, constant_values=t[0].dtype.min)
+    layout = a("data_format", "NHWC")
+    return max_pool(padded, list(a("ksize")), list(a("strides")), "VALID", data_format=layout)
+
+
+def _table(a: Attributes, t: Sequence[Tensor]) -> Tensor:
+    """A table that changes. A dense table has two keys as inputs, for places that are empty: such keys are not needed here."""
+    return tables.mutable_hash_table(
+        key_dtype=a("key_dtype"),
+        value_dtype=a("value_dtype"),
+        value_shape=a("value_shape", ()) or (),
+        container=a("container", ""),
+        shared_name=a("shared_name", "") or a.name,
+    )
+
+
 def _boxes_to_keep(a: Attributes, t: Sequence[Tensor]) -> Any:
     overlap = t[3] if len(t) > 3 else a("iou_threshold", 0.5)
-    if a("pad_to_max_output_size", False) or len(t) > 5 and np.any(constant_of(t[5]) != 0):
-        raise a.refuse("pads its boxes or weakens scores")
     least = t[4] if len(t) > 4 else float("-inf")
+    if a("pad_to_max_output_size", False) or len(t) > 5 and np.any(constant_of(t[5]) != 0):
+        return None
     kept = boxes.non_max_suppression(t[0], t[1], t[2], overlap, least)
     if a.op == "NonMaxSuppressionV4":
         return [kept, shape.size(kept)]
@@ -213,10 +232,10 @@ FORMS: Mapping[str, Form] = {
     "Concat": lambda a, t: join.concat(t[1:], t[0]),
     "ConjugateTranspose": lambda a, t: cast.conj(shape.transpose(t[0], t[1])),
     "DeepCopy": lambda a, t: identity(t[0]),
-    "DenseBincount": _dense_bincount,
     "DisableCopyOnRead": lambda a, t: [],
     "DrawBoundingBoxes": lambda a, t: boxes.draw_bounding_boxes(t[0], t[1]),
     "Empty": lambda a, t: constant.zeros(t[0], a("dtype")),
+    "Einsum": _einsum,
     "EuclideanNorm": _euclidean_norm,
     "FakeParam": _nothing,
     "GatherV2": _chosen_queue,
@@ -228,7 +247,10 @@ FORMS: Mapping[str, Form] = {
     "MatrixDiagV3": _matrix_diag,
     "MatrixSetDiagV2": _matrix_set_diag,
     "MatrixSetDiagV3": _matrix_set_diag,
+    "MaxPool": _padded_max_pool,
     "MaxPoolV2": _max_pool,
+    "MutableDenseHashTableV2": _table,
+    "MutableHashTableOfTensorsV2": _table,
     "NonMaxSuppression": _boxes_to_keep,
     "NonMaxSuppressionV2": _boxes_to_keep,
     "NonMaxSuppressionV4": _boxes_to_keep,
@@ -236,6 +258,7 @@ FORMS: Mapping[str, Form] = {
     "NthElement": _nth,
     "OptionalFromValue": _optional,
     "OptionalGetValue": _optional_values,
+    "OptionalHasValue": lambda a, t: logic.greater(lists.length(t[0]), 0),
     "OptionalNone": lambda a, t: lists.empty_list(),
     "Pack": _handles,
     "ParallelConcat": lambda a, t: join.concat(t, 0),

@@ -12,7 +12,8 @@ from actorflow.graph.graphdef.rewrites.control_flow import CASES, IFS, WHILES, w
 from actorflow.graph.graphdef.rewrites.outputs import output_number
 from actorflow.graph.node import Node
 
-CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+CALLS = frozenset({"BatchFunction", "PartitionedCall", "StatefulPartitionedCall"})
+"""Ops that call a function. `BatchFunction` calls it for several requests together, whose results are the same."""
 _BRANCHING = frozenset({"For", "SymbolicGradient", "RemoteCall"})
 _FUNCTIONAL = IFS | WHILES | CASES
 _DEEPEST = 64

@@ -1,5 +1,6 @@
 """Ops of matrices: inverses, factors, systems of equations, norms.
 
+bands.py       matrices from diagonals, and diagonals of matrices: the main diagonal, another, or a band
 decompose.py   matrices as products of simpler matrices: QR, singular values, eigenvalues, LU
 diagonal.py    diagonals: tensors made of them, and taken out of tensors
 functions.py   functions of whole matrices: logarithms of determinants, roots, exponentials, pseudo-inverses; products with

@@ -73,18 +73,9 @@ def _matrix_diag_shape(c: Inference) -> Shape:
     return None if shape is None else (*shape, shape[-1])
 
 
-@public("af", "af.linalg:diag")
 @op("MatrixDiag", shape=_matrix_diag_shape, dtypes=ANY - STRING)
 def matrix_diag(diagonal: TensorLike, *, name: str | None = None) -> Tensor:
-    """Square matrices with the vectors in the last dimension of `diagonal` as their diagonals (`tf.matrix_diag`).
-
-    Example:
-        >>> af.matrix_diag([[1, 2], [3, 4]])
-        [[[1 0]
-          [0 2]]
-         [[3 0]
-          [0 4]]]
-    """
+    """Square matrices with the vectors in the last dimension of `diagonal` as their diagonals. See `bands.matrix_diag`."""
 
 
 def _matrix_diag_part_shape(c: Inference) -> Shape:
@@ -95,15 +86,9 @@ def _matrix_diag_part_shape(c: Inference) -> Shape:
     return (*shape[:-2], None if rows is None or columns is None else min(rows, columns))
 
 
-@public("af", "af.linalg:diag_part")
 @op("MatrixDiagPart", shape=_matrix_diag_part_shape, dtypes=ANY - STRING)
 def matrix_diag_part(input: TensorLike, *, name: str | None = None) -> Tensor:
-    """The diagonals of matrices, which need not be square (`tf.matrix_diag_part`).
-
-    Example:
-        >>> af.matrix_diag_part([[1, 2, 3], [4, 5, 6]])
-        [1 5]
-    """
+    """The main diagonals of matrices. See `bands.matrix_diag_part`."""
 
 
 def _set_diag_shape(c: Inference) -> Shape:
@@ -114,16 +99,9 @@ def _set_diag_shape(c: Inference) -> Shape:
     return shape
 
 
-@public("af", "af.linalg:set_diag")
 @op("MatrixSetDiag", shape=_set_diag_shape, dtypes=ANY - STRING)
 def matrix_set_diag(input: TensorLike, diagonal: TensorLike, *, name: str | None = None) -> Tensor:
-    """Matrices with the vectors in the last dimension of `diagonal` for their diagonals (`tf.matrix_set_diag`).
-
-    Example:
-        >>> af.matrix_set_diag([[1, 2], [3, 4]], [9, 8])
-        [[9 2]
-         [3 8]]
-    """
+    """Matrices with the vectors in the last dimension of `diagonal` for their diagonals. See `bands.matrix_set_diag`."""
 
 
 @matrix_diag.gradient

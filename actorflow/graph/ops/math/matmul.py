@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import string
 from collections.abc import Sequence
 from typing import Any
 
@@ -353,6 +354,23 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return gradients
 
 
+def _with_labels(equation: str, shapes: Sequence[Shape]) -> str:
+    """An equation with labels in the place of `...`: the last dimension of each has the same label, and so on."""
+    labels, output = parse(equation)
+    free = [letter for letter in string.ascii_letters if letter not in equation]
+    ranks = []
+    for names, shape in zip(labels, shapes):
+        if "..." in names and shape is None:
+            raise ValueError(f"{equation!r} needs inputs of a known rank, and one has none.")
+        ranks.append(len(shape or ()) - len(names.replace("...", "")) if "..." in names else 0)
+    most = max(ranks, default=0)
+    if min(ranks, default=0) < 0 or most > len(free):
+        raise ValueError(f"{equation!r} does not fit inputs of the shapes {', '.join(map(show, shapes))}.")
+    common = "".join(free[:most])
+    spelled = [names.replace("...", common[most - rank :]) for names, rank in zip(labels, ranks)]
+    return f"{','.join(spelled)}->{output.replace('...', common)}"
+
+
 @public("af", "af.linalg")
 def einsum(equation: str, *inputs: TensorLike, name: str | None = None) -> Tensor:
     """The sum of products over labelled dimensions (`tf.einsum`): "ij,jk->ik" is a product of matrices.
@@ -366,7 +384,8 @@ def einsum(equation: str, *inputs: TensorLike, name: str | None = None) -> Tenso
 
     Args:
         equation: a label (a letter) for each dimension of each input, then those of the output; other labels are summed
-            over. Without `->` the output has the labels that come once, in alphabetic order.
+            over. Without `->` the output has the labels that come once, in alphabetic order. `...` stands for the
+            dimensions that have no label, of inputs of a known rank; they are the same in all inputs that have some.
         inputs: tensors of one type.
 
     Raises:
@@ -374,8 +393,10 @@ def einsum(equation: str, *inputs: TensorLike, name: str | None = None) -> Tenso
     """
     spelled = equation.replace(" ", "")
     if "->" not in spelled:
-        once = sorted(label for label in set(spelled) - {","} if spelled.count(label) == 1)
-        spelled += "->" + "".join(once)
+        once = sorted(label for label in set(spelled) - {",", "."} if spelled.count(label) == 1)
+        spelled += "->" + ("..." if "..." in spelled else "") + "".join(once)
+    if "..." in spelled:
+        spelled = _with_labels(spelled, [convert_to_tensor(value).static_shape for value in inputs])
     if not _EQUATION.fullmatch(spelled):
         raise ValueError(f"{equation!r} is no equation of letters such as 'ij,jk->ik'.")
     labels, output = parse(spelled)
