@@ -7,11 +7,14 @@ import hashlib
 import importlib
 import importlib.util
 import os
+import platform
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+from actorflow.base.process.platforms import MACHINES
 from actorflow.base.records import crc32c, tfrecord
 from actorflow.base.reports.logs import get_logger
 from actorflow.engine.runtime.tape import tape
@@ -40,7 +43,9 @@ def loaded() -> Any:
     except ImportError as error:
         name = f"{__package__}._native"
         missing = isinstance(error, ModuleNotFoundError) and error.name == name
-        return _without("it was not compiled as the package was installed" if missing else str(error))
+        return _without(
+            "it was not compiled as the package was installed" if missing else _for_another(error) or str(error)
+        )
     sources = getattr(library, "sources", "")  # the oldest builds do not have it
     if not sources or sources != _digest(sources):
         return _without(
@@ -65,6 +70,25 @@ def _imported(build: str) -> Any:
     library = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(library)
     return library
+
+
+_MACHINES = MappingProxyType({3: "x86", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64"})
+"""Processors by their numbers in the header of a library (ELF's `e_machine`)."""
+
+
+def _for_another(error: ImportError) -> str | None:
+    """A reason for a library that another processor can load, of which the system says that there is no such file."""
+    try:
+        header = Path(error.path or "").read_bytes()[:20]
+    except OSError:
+        return None
+    number, here = int.from_bytes(header[18:20], "little"), platform.machine()
+    if header[:4] != b"\x7fELF" or _MACHINES.get(number) == here:
+        return None
+    return (
+        f"{error.path} was compiled for {_MACHINES.get(number, f'the processor {number}')}, and this machine is {here}; install "
+        f"actorflow again here: the library is made for {' and '.join(MACHINES)}"
+    )
 
 
 def _digest(otherwise: str) -> str:

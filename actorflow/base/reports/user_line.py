@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-import sys
 
+from actorflow.base.process.interpreter import frame_of_program
 from actorflow.errors import Where
 
 
@@ -16,10 +16,5 @@ def _where(file: str, line: int) -> Where:
 
 def user_line() -> Where | None:
     """The innermost frame outside actorflow."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        if not module.startswith("actorflow.") and module != "actorflow":
-            return _where(frame.f_code.co_filename, frame.f_lineno)
-        frame = frame.f_back  # type: ignore[assignment]
-    return None
+    frame = frame_of_program()
+    return None if frame is None else _where(frame.f_code.co_filename, frame.f_lineno)

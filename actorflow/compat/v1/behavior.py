@@ -6,6 +6,7 @@ import sys
 from types import ModuleType
 
 from actorflow.base import dialect
+from actorflow.base.process.interpreter import frame_of_program
 from actorflow.public import public
 
 VERSION = "1.15.5"
@@ -29,13 +30,12 @@ def disable_v2_behavior() -> None:
 def speaks_v1() -> bool:
     """Whether the program's module that calls has a name for `actorflow.compat.v1` or `v0`, such as `tf`; after `assume_v1`
     whether it has none for `actorflow`."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "actorflow":
-        frame = frame.f_back
-    names = [v.__name__ for v in frame.f_globals.values() if isinstance(v, ModuleType)]
+    frame = frame_of_program()
+    names_there = {} if frame is None else frame.f_globals
+    names = [v.__name__ for v in names_there.values() if isinstance(v, ModuleType)]
     if not _assumed or "actorflow" in names:
         return any(name in _SPOKEN for name in names)
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0] not in sys.stdlib_module_names
+    return str(names_there.get("__name__", "")).partition(".")[0] not in sys.stdlib_module_names
 
 
 def assume_v1() -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import sys
 from collections.abc import Callable, Coroutine, Mapping
 from contextvars import Context
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from actorflow.base.process.interpreter import take_turn
 from actorflow.engine.runtime.actors import (
     ExecutorState,
     fire_continuation,
@@ -122,37 +122,9 @@ class Turns(Dispatcher):
         dispatcher = self._dispatcher
         assert context is not None
         turn = callback if not args else partial(callback, *args)
-        dispatcher.queue.append((context, partial(_take_turn, self._event_loop, task, turn)))
+        dispatcher.queue.append((context, partial(take_turn, self._event_loop, task, turn)))
         if not dispatcher.pumping and not dispatcher.turn_is_open:
             dispatcher.open_turn()
-
-
-if sys.version_info >= (3, 12):
-    from asyncio.tasks import _swap_current_task as _swap
-
-    def _take_turn(loop: asyncio.AbstractEventLoop, task: NodeTask, turn: Callable[[], Any]) -> None:
-        """Takes a turn with `task` as the current one of the loop."""
-        outer = _swap(loop, task)
-        try:
-            turn()
-        finally:
-            _swap(loop, outer)
-
-else:
-    _current: dict[asyncio.AbstractEventLoop, asyncio.Task[Any]] = asyncio.tasks._current_tasks  # type: ignore[attr-defined]
-    """Written here: to leave a task and enter another one by asyncio's functions takes a third of a microsecond a turn."""
-
-    def _take_turn(loop: asyncio.AbstractEventLoop, task: NodeTask, turn: Callable[[], Any]) -> None:
-        """Takes a turn with `task` as the current one of the loop."""
-        outer = _current.get(loop)
-        _current[loop] = task
-        try:
-            turn()
-        finally:
-            if outer is None:
-                del _current[loop]
-            else:
-                _current[loop] = outer
 
 
 async def _carry_out(executor: ExecutorState, node: PlanNode, primitive: Primitive) -> None:

@@ -8,13 +8,11 @@ costs nothing in comparison.
 
 from __future__ import annotations
 
-import dis
-import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from functools import lru_cache
-from types import CodeType, MappingProxyType
+from types import MappingProxyType
 from typing import Any
 
+from actorflow.base.process.interpreter import awaits, frame_of_program
 from actorflow.base.unpicklable import unpicklable
 from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.engine.session.engine import Engine
@@ -113,10 +111,8 @@ def refuse_await(session: str, instead: str = _INSTEAD) -> None:
         session: the words for what was called.
         instead: what a program writes that awaits.
     """
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "actorflow":
-        frame = frame.f_back
-    if _awaits(frame.f_code, frame.f_lasti):
+    frame = frame_of_program()
+    if frame is not None and awaits(frame.f_code, frame.f_lasti):
         raise TypeError(
             with_topic(
                 f"A blocking {session} gives its results at once: leave `await` out. To let the event loop do other work "
@@ -124,10 +120,3 @@ def refuse_await(session: str, instead: str = _INSTEAD) -> None:
                 "blocking-or-async",
             )
         )
-
-
-@lru_cache(maxsize=256)
-def _awaits(code: CodeType, at: int) -> bool:
-    """Whether the instruction after this offset takes an awaitable."""
-    following = (each.opname for each in dis.get_instructions(code) if each.offset > at and each.opname != "CACHE")
-    return next(following, "") == "GET_AWAITABLE"

@@ -13,8 +13,11 @@ import pytest
 from actorflow.kernels.native import library
 
 ROOT = Path(__file__).resolve().parents[3]
-RISC_V = b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x03\x00\xf3\x00" + b"\x01\x00\x00\x00" + bytes(40)
-"""The head of a library for another processor."""
+
+
+def head(processor: int) -> bytes:
+    """The head of a library for a processor, by its number in ELF."""
+    return b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x03\x00" + processor.to_bytes(2, "little") + b"\x01" + bytes(43)
 
 
 @pytest.fixture
@@ -38,7 +41,7 @@ def test_a_processor_without_the_instructions_that_were_asked_for(
     assert said == [f"this processor has no {level}"]
 
 
-@pytest.mark.parametrize("content", [None, b"", b"no library", RISC_V], ids=["missing", "empty", "text", "RISC-V"])
+@pytest.mark.parametrize("content", [None, b"", b"no library"], ids=["missing", "empty", "text"])
 def test_a_library_for_another_platform(
     content: bytes | None, said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,6 +51,35 @@ def test_a_library_for_another_platform(
     monkeypatch.setenv("ACTORFLOW_NATIVE_BUILD", str(path))
     assert library.loaded.__wrapped__() is None
     assert len(said) == 1 and str(path) in said[0]
+
+
+@pytest.mark.parametrize(
+    ("processor", "here", "name"),
+    [
+        (243, "x86_64", "riscv64"),
+        (183, "x86_64", "aarch64"),
+        (62, "aarch64", "x86_64"),
+        (3, "x86_64", "x86"),
+        (8, "x86_64", "the processor 8"),
+    ],
+)
+def test_a_library_for_another_processor_names_both_and_those_that_are_supported(
+    processor: int, here: str, name: str, said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "_native.abi3.so"
+    path.write_bytes(head(processor))
+
+    def failing(build: str) -> None:
+        raise ImportError(f"{build}: cannot open shared object file: No such file or directory", path=build)
+
+    monkeypatch.setattr(library, "_imported", failing)
+    monkeypatch.setattr(library.platform, "machine", lambda: here)
+    monkeypatch.setenv("ACTORFLOW_NATIVE_BUILD", str(path))
+    assert library.loaded.__wrapped__() is None
+    assert said == [
+        f"{path} was compiled for {name}, and this machine is {here}; install actorflow again here: the library is made for "
+        "x86_64 and aarch64"
+    ]
 
 
 def test_a_path_that_names_no_library(said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

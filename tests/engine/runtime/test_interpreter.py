@@ -1,0 +1,125 @@
+"""The internals of CPython that are used: each way to take a turn does the same, and the public way is always there."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from actorflow.base.process import interpreter
+from actorflow.base.reports.user_line import user_line
+
+EVERY_WAY = pytest.mark.parametrize("way", interpreter.WAYS)
+
+
+def test_the_fastest_way_of_this_python_is_taken_and_the_public_way_is_always_there() -> None:
+    names = list(interpreter.WAYS)
+    assert names == ["swapping" if sys.version_info >= (3, 12) else "writing", "entering"]
+    assert interpreter.take_turn is interpreter.WAYS[names[0]]
+
+
+def make_task(loop: asyncio.AbstractEventLoop) -> asyncio.Task[Any]:
+    return asyncio.Task(asyncio.sleep(0), loop=loop)
+
+
+@EVERY_WAY
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("within", ["a task", "a callback"])
+async def test_a_task_is_the_current_one_in_its_turn_alone(way: str, fails: bool, within: str) -> None:
+    loop = asyncio.get_running_loop()
+    task, told, seen = make_task(loop), loop.create_future(), list[Any]()
+
+    def turn() -> None:
+        seen.append(asyncio.current_task())
+        if fails:
+            raise KeyError("the turn")
+
+    def caller() -> None:
+        seen.append(asyncio.current_task())
+        try:
+            interpreter.WAYS[way](loop, task, turn)
+        except KeyError:
+            seen.append("failed")
+        seen.append(asyncio.current_task())
+        told.set_result(None)
+
+    if within == "a task":
+        caller()
+    else:
+        loop.call_soon(caller)
+    await told
+    outer = asyncio.current_task() if within == "a task" else None
+    assert seen == [outer, task, *(["failed"] if fails else []), outer]
+    await task
+
+
+@EVERY_WAY
+async def test_turns_may_be_taken_within_turns(way: str) -> None:
+    loop = asyncio.get_running_loop()
+    outer, first, second = asyncio.current_task(), make_task(loop), make_task(loop)
+    take_turn, seen = interpreter.WAYS[way], list[Any]()
+
+    def inner() -> None:
+        seen.append(asyncio.current_task())
+
+    def turn() -> None:
+        take_turn(loop, second, inner)
+        seen.append(asyncio.current_task())
+
+    take_turn(loop, first, turn)
+    seen.append(asyncio.current_task())
+    assert seen == [second, first, outer]
+    await asyncio.gather(first, second)
+
+
+CALLS = {
+    "await call()": True,
+    "value = await call()": True,
+    "value = [await call(), 1]": True,
+    "value = await call(1, *(), **{})": True,
+    "call()": False,
+    "value = call()": False,
+    "value = await other(call())": False,
+    "value = call() or await other(1)": False,
+    "return call()": False,
+}
+
+
+@pytest.mark.parametrize("line", CALLS)
+def test_a_call_that_is_awaited_is_told_from_the_others(line: str) -> None:
+    class Done:
+        def __await__(self) -> Any:
+            yield from ()
+
+    def call(*_: Any, **__: Any) -> Done:
+        frame = sys._getframe(1)
+        answers.append(interpreter.awaits(frame.f_code, frame.f_lasti))
+        return Done()
+
+    answers: list[bool] = []
+    spaces: dict[str, Any] = {"call": call, "other": lambda _: Done()}
+    exec(f"async def program():\n    {line}\n    await other(0)", spaces)
+    coroutine = spaces["program"]()
+    with pytest.raises(StopIteration):
+        coroutine.send(None)
+    assert answers == [CALLS[line]]
+
+
+def test_the_frame_of_the_program_is_the_innermost_outside_actorflow() -> None:
+    frame = interpreter.frame_of_program()
+    assert frame is sys._getframe()
+    spaces: dict[str, Any] = {"__name__": "actorflow.inner", "look": interpreter.frame_of_program}
+    exec("def call(): return look()", spaces)
+    call: Callable[[], Any] = spaces["call"]
+    assert call() is sys._getframe()
+    where = user_line()
+    assert where is not None and where.file == __file__
+
+
+def test_a_python_without_frames_has_no_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interpreter, "_frame_at", None)
+    assert interpreter.frame_of_program() is None
+    assert user_line() is None
