@@ -1539,6 +1539,7 @@ NAMES: dict[str, dict[str, str]] = {
         "StepAborted": "actorflow.training.supervisor.events",
         "Supervisor": "actorflow.training.supervisor.supervisor",
         "TaskRestarted": "actorflow.training.supervisor.events",
+        "WaitsForTasks": "actorflow.training.supervisor.events",
         "WorkerEnded": "actorflow.training.supervisor.events",
         "WorkerLost": "actorflow.training.supervisor.events",
     },

@@ -23,6 +23,7 @@ FAMILIES = {
     "control": "graph.control",
     "remote": "cluster.remote",
     "resuming": "cluster.resuming",
+    "elastic": "cluster.elastic",
     "arena": "cluster.arena",
     "checkpoint": "training.checkpoint",
     "importing": "exchange.importing",

@@ -133,6 +133,10 @@ TARGETS: Mapping[str, Target] = {
     "serving/reload_by_usual": _value(2),
     "serving_bodies/worst": _value(50),
     **{f"resuming/beside_{busy}{end}": _value(3) for busy in (0, 8) for end in ("", "_longest")},
+    "elastic/join": _value(0.5),
+    "elastic/drain": _value(0.3),
+    "elastic/kill": _value(3),
+    "elastic/ratio": _value(1.02),
     "memory/growth_mb": _value(4),
     **{
         f"loop_lag/{load}_p99_ms": _value(5)

@@ -88,6 +88,8 @@ PLAIN: dict[type, Callable[[], Any]] = {
     events.StepAborted: lambda: events.StepAborted(1.0, 3, "it failed"),
     events.TaskRestarted: lambda: events.TaskRestarted(1.0, "a", 2.0),
     events.Restored: lambda: events.Restored(1.0, "p", 3, 1),
+    events.ReplicasMapped: lambda: events.ReplicasMapped(1.0, {"a": (0, 1)}),
+    events.WaitsForTasks: lambda: events.WaitsForTasks(1.0, ("a",), 0.5),
     events.CheckpointSaved: lambda: events.CheckpointSaved(1.0, "p", 3),
     **{
         kind: (lambda kind=kind: kind(3, FLOAT) if "constant" in kind.__name__ else kind())

@@ -235,9 +235,12 @@ class Membership:
             return [task, view]
         address, now = canonical(request.address), anyio.current_time()
         self._reserved = {task: row for task, row in self._reserved.items() if row[1] > now and row[0] != address}
+        if (
+            address in self.view.members.values()
+        ):  # A member comes back. A change that is under way may wait for just that.
+            return [place_for(self.view, request.job, request.index, address), self.view.encode()]
         async with self._changing:
-            if address not in self.view.members.values():  # else a member comes back, and no view is made
-                await self._survey()
+            await self._survey()
             task = place_for(self.view, request.job, request.index, address, self._reserved)
             self._reserved[task] = address, now + _RESERVED_SECONDS
         return [task, self.view.encode()]
@@ -248,8 +251,10 @@ class Membership:
             forwarded: bytes = await link.call(request)
             return forwarded
         await self._reach(request.task, request.address)  # a member can be reached
+        if self.view.members.get(request.task) == canonical(request.address):
+            return self.view.encode()
         async with self._changing:
-            if self.view.members.get(request.task) != request.address:
+            if self.view.members.get(request.task) != canonical(request.address):
                 await self._survey()
                 await self._change(joined(self.view, request.task, request.address))
             view = self.view

@@ -8,6 +8,7 @@ from actorflow.training.supervisor.events import ReplicasMapped as ReplicasMappe
 from actorflow.training.supervisor.events import Restored as Restored
 from actorflow.training.supervisor.events import StepAborted as StepAborted
 from actorflow.training.supervisor.events import TaskRestarted as TaskRestarted
+from actorflow.training.supervisor.events import WaitsForTasks as WaitsForTasks
 from actorflow.training.supervisor.events import WorkerEnded as WorkerEnded
 from actorflow.training.supervisor.events import WorkerLost as WorkerLost
 from actorflow.training.supervisor.liveness import Rules as Rules
@@ -26,6 +27,7 @@ __all__ = [
     "StepAborted",
     "Supervisor",
     "TaskRestarted",
+    "WaitsForTasks",
     "WorkerEnded",
     "WorkerLost",
 ]

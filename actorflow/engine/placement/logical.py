@@ -1,8 +1,8 @@
 """Logical workers: nodes that ask for `/job:worker/replica:3` and for no task run on whichever task has that number's share.
 
-The numbers 0 to R - 1 are divided into as many runs of neighbours as the job has tasks: with eight numbers on three tasks 0 to 2,
-3 to 5, and 6 and 7. Neighbours are on one task where possible, so that most of a tree over the numbers needs no transfer. The
-mapping is a function of the graph and of the tasks alone, so that all masters have the same.
+The numbers 0 to R - 1 are divided into as many runs of neighbours as the job has tasks. With eight numbers on three tasks these
+are 0 to 2, 3 to 5, and 6 and 7. Neighbours are on one task where possible, so that most of a tree over the numbers needs no
+transfer. The mapping is a function of the graph and of the tasks alone, so that all masters have the same.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _KEEPING = frozenset(("seed", "shared_name"))
 """An op with effects that has such an attribute keeps something that others may refer to, or counts its runs."""
 
 
-def logical_workers(asked: Iterable[str]) -> dict[str | None, int]:
+def logical_workers(names: Iterable[str]) -> dict[str | None, int]:
     """How many logical workers each job has, by the devices that nodes ask for. A job with the number 0 alone has none: each
     device of a cluster has this number."""
     counts: dict[str | None, int] = {}
-    for name in asked:
+    for name in names:
         if "replica:" in name:
             spec = DeviceSpec.parse(name)
             if spec.replica is not None and spec.task is None:
@@ -48,7 +48,7 @@ def keeps(node: Node) -> bool:
 
 
 def tasks_of(job: str | None, devices: Iterable[DeviceSpec]) -> list[DeviceSpec]:
-    """The tasks on which the logical workers of a job run, in their order; in a session of one process that process."""
+    """The tasks on which the logical workers of a job run, in their order. A session of a single process has that process."""
     specs = dict.fromkeys(device.task_of() for device in devices)
     members = [spec for spec in specs if job in (None, spec.job) or spec.job == _LOCAL]
     return sorted(members, key=lambda spec: (spec.job or "", spec.replica or 0, spec.task or 0))
@@ -63,12 +63,12 @@ def shares(count: int, tasks: int) -> list[int]:
 def mapped(nodes: Mapping[str, Node], devices: Sequence[Candidate]) -> Mapping[str, Node]:
     """The nodes, those of logical workers with the tasks that these have now; `nodes` itself where the graph has no logical
     workers."""
-    asked = {node.device for node in nodes.values()}
-    counts = logical_workers(asked)
+    names = {node.device for node in nodes.values()}
+    counts = logical_workers(names)
     if not counts:
         return nodes
     places: dict[str, str] = {}
-    for name in asked:
+    for name in names:
         if is_logical(name, counts):
             spec = DeviceSpec.parse(name)
             tasks = tasks_of(spec.job, [device.spec for device in devices])

@@ -244,6 +244,26 @@ class ReplicasMapped(Event):
     tasks: Mapping[str, tuple[int, ...]]
 
 
+@public("af.supervisor")
+@dataclass(frozen=True, slots=True)
+class WaitsForTasks(Event):
+    """The training waits for tasks. It goes on by itself when they are there.
+
+    Example:
+        >>> event = af.supervisor.WaitsForTasks(time=4.0, whom=("/job:worker/task:1",), since=0.0)
+        >>> event.whom, event.time - event.since
+        (('/job:worker/task:1',), 4.0)
+
+    Args:
+        time: seconds since 1970.
+        whom: the names of tasks that are lost; or how many tasks a job has, where that is fewer than it needs.
+        since: when the wait began, in seconds since 1970.
+    """
+
+    whom: tuple[str, ...]
+    since: float
+
+
 class Follower:
     """Somebody who reads events."""
 
@@ -269,7 +289,7 @@ class Events:
         shown = {f.name: getattr(event, f.name) for f in fields(event) if f.name not in ("time", "report")}
         if isinstance(event, WorkerLost):
             shown["report"] = "\n".join(["", *event.report.lines()])
-        bad = isinstance(event, WorkerLost | StepAborted | LoopStalled)
+        bad = isinstance(event, WorkerLost | StepAborted | LoopStalled | WaitsForTasks)
         (_LOG.warning if bad else _LOG.info)(type(event).__name__, **shown)
 
     def note(self, kind: Callable[..., Event], *facts: Any) -> Event:

@@ -139,14 +139,14 @@ class Monitor:
 
     def incarnation(self, task: str) -> int | None:
         """The incarnation of a task that is up."""
-        life = self._tasks[task].life
-        return life.incarnation if life.is_up else None
+        watched = self._tasks.get(task)
+        return watched.life.incarnation if watched is not None and watched.life.is_up else None
 
     def started_again(self, task: str) -> None:
         """The task has another process now."""
-        again = self._tasks[task].again
-        if again is not None:
-            again.set()
+        watched = self._tasks.get(task)
+        if watched is not None and watched.again is not None:
+            watched.again.set()
 
     async def all_up(self, seconds: float = math.inf) -> None:
         """Waits until all needed tasks are connected. Says after a while which are not.
@@ -181,17 +181,17 @@ class Monitor:
 
     async def call(self, task: str, request: Request) -> Any:
         """Asks a task; it may be busy, and takes its time. Raises what `Rpc.call` raises."""
-        link = self._tasks[task].link
-        if link is None:
+        watched = self._tasks.get(task)
+        if watched is None or watched.link is None:
             raise UnavailableError(f"{task} is not connected to the supervisor.")
-        return await link.call(request)
+        return await watched.link.call(request)
 
     async def all_answer(self) -> None:
         """Asks all needed tasks, and returns when each has answered: nothing was lost before. For a task that does not
         answer it waits without end; that this task is lost or back, `next_change` tells."""
 
         async def ask(task: str) -> None:
-            while True:
+            while task in self._tasks:  # else it has left the cluster meanwhile
                 try:
                     await self.ask_status(task)
                     return

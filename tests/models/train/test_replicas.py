@@ -246,7 +246,7 @@ def test_what_would_not_be_the_same_on_any_number_of_tasks_is_refused(
 
 @pytest.mark.parametrize("count", [0, -1, True, 1.5, "8"])
 def test_a_number_of_workers_that_cannot_be_is_refused(count: Any) -> None:
-    with pytest.raises(errors.InvalidArgumentError, match="one logical worker or more"):
+    with pytest.raises(errors.InvalidArgumentError, match="a positive number of logical workers"):
         af.train.Replicas(count)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import anyio
 import numpy as np
 import pytest
 
@@ -87,3 +88,48 @@ def with_counter() -> af.Graph:
 def test_a_graph_that_does_not_keep_the_promise_is_refused(graph: Any, count: int, sentence: str) -> None:
     with pytest.raises(errors.InvalidArgumentError, match=sentence):
         af.Supervisor("", graph(), replicas=count)
+
+
+async def test_with_fewer_tasks_than_a_job_needs_a_training_waits_says_so_and_goes_on_by_itself(tmp_path: Path) -> None:
+    model = Model()
+    limits = {"worker": (3, 8)}
+    async with af.LocalCluster({"ps": 1, "worker": 1}, transport="local", limits=limits) as cluster:
+        supervisor = af.Supervisor(cluster, model.graph, checkpoint_dir=tmp_path, replicas=REPLICAS)
+        begun = []
+
+        async def begin() -> None:
+            await supervisor.start()
+            begun.append(cluster.spec.num_tasks("worker"))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(begin)
+            async for event in supervisor.events():
+                if isinstance(event, af.supervisor.WaitsForTasks):
+                    break
+            assert event.whom == ("job 'worker' has 1 of 3 tasks",) and 0 <= event.time - event.since < 60
+            await cluster.scale(worker=2)
+            assert not begun
+            await cluster.scale(worker=3)
+        assert begun == [3]
+        x, y = batch(0)
+        await supervisor.run(model.train, {model.x: x, model.y: y})
+        assert len(supervisor.replicas) == 3
+        await supervisor.close()
+
+
+async def test_a_training_says_for_which_lost_task_it_waits_and_since_when(tmp_path: Path) -> None:
+    with af.Graph().as_default() as graph, af.device("/job:ps"):
+        count = af.train.get_or_create_global_step().assign_add(1)
+    spec = {"ps": ["local://waits-ps"], "worker": ["local://waits-worker"]}
+    options: dict[str, Any] = {"transport": "local", "file_roots": [tmp_path]}
+    async with af.Server(spec, "ps", 0, **options) as ps:
+        worker = af.Server(spec, "worker", 0, **options)
+        await worker.__aenter__()
+        async with af.Supervisor(ps.target, graph, checkpoint_dir=tmp_path) as supervisor:
+            await worker.__aexit__(None, None, None)
+            async for event in supervisor.events():
+                if isinstance(event, af.supervisor.WaitsForTasks):
+                    break
+            assert event.whom == ("/job:worker/task:0",) and event.time - event.since >= 3.9
+            async with af.Server(spec, "worker", 0, **options):
+                assert await supervisor.run(count) == 1

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from actorflow.base import nest
 from actorflow.base.dtypes import int32
 from actorflow.errors import InvalidArgumentError
+from actorflow.graph import scopes
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import Graph
 from actorflow.graph.ops.array.join import concat, split, stack
 from actorflow.graph.ops.array.shape import shape
 from actorflow.graph.ops.flow.control import Assert, with_dependencies
 from actorflow.graph.ops.indexed_slices import IndexedSlices
-from actorflow.graph.ops.math.arithmetic import add
+from actorflow.graph.ops.math.arithmetic import add_n
 from actorflow.graph.ops.math.cast import cast
 from actorflow.graph.ops.math.logic import greater_equal
 from actorflow.graph.ops.sparse.join import sparse_split
@@ -23,15 +25,15 @@ from actorflow.graph.sparse_tensor import SparseTensor
 from actorflow.graph.tensor import Tensor
 
 Weights = Sequence[Any] | None
-"""What the result of each worker counts relative to its even share; None where the shares are even."""
+"""The weight of each worker's result, relative to an even share; None if the shares are even."""
 
 
 def share_sizes(rows: int, count: int) -> list[int]:
-    """How many examples each worker gets: the first get one more where they can't be even. Raises InvalidArgumentError where
-    some would get none."""
+    """How many examples each worker gets; the shares differ by an example at most. Raises InvalidArgumentError if a worker would
+    get nothing."""
     if rows < count:
         raise InvalidArgumentError(
-            f"A batch of {rows} examples is too small for {count} logical workers, each of which needs one.",
+            f"A batch of {rows} examples is too small for {count} logical workers, each of which needs an example.",
             hint="Make batches larger, or train with fewer replicas.",
         )
     return [rows // count + (number < rows % count) for number in range(count)]
@@ -39,7 +41,7 @@ def share_sizes(rows: int, count: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class BatchShares:
-    """The shares of a batch by worker, and what each counts."""
+    """The shares of a batch by worker, and their weights."""
 
     structure: Any
     parts: Sequence[Sequence[Any]]
@@ -58,15 +60,15 @@ class BatchShares:
         """Cuts all leaves of `batch` along their first dimension. Raises InvalidArgumentError for what can't be cut."""
         leaves = [_leaf(graph, leaf) for leaf in nest.flatten(batch, expand_composites=False)]
         dense = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
-        known = next((s[0] for leaf in dense if (s := leaf.static_shape) and s[0] is not None), None)
+        examples = next((s[0] for leaf in dense if (s := leaf.static_shape) and s[0] is not None), None)
         sizes: list[int] | Tensor | None = None
         weights: Weights = None
         if count == 1 or not leaves:
             return BatchShares(batch, [[leaf] * count for leaf in leaves], None)
-        if known is not None:
-            sizes = share_sizes(known, count)
-            if known % count:
-                weights = [size * count / known for size in sizes]
+        if examples is not None:
+            sizes = share_sizes(examples, count)
+            if examples % count:
+                weights = [size * count / examples for size in sizes]
         else:
             source = next((leaf for leaf in dense), None)
             rows = shape(source)[0] if source is not None else cast(leaves[0].dense_shape[0], int32)
@@ -87,7 +89,7 @@ def _leaf(graph: Graph, leaf: Any) -> Any:
 
 
 def _sizes_in_run(graph: Graph, rows: Tensor, count: int) -> tuple[Tensor, Weights]:
-    """The sizes of the shares where only the run knows them, and what each counts: exactly 1 where they are even."""
+    """The sizes of the shares if only the run knows them, and their weights: exactly 1 for even shares."""
     enough = Assert(
         greater_equal(rows, count), [f"A batch is too small for {count} logical workers; its examples:", rows]
     )
@@ -112,34 +114,39 @@ def _cut(graph: Graph, leaf: Any, sizes: Any, count: int) -> Sequence[Any]:
 # ---- sums
 
 
-def half(count: int) -> int:
-    """How many of `count` neighbours are in the left part of the tree: the greatest power of two below."""
-    return int(1 << (count - 1).bit_length() - 1)
+_BRANCHES = 4
+"""The tree has this number of branches at each node: few nodes, and still most of the sum is made within tasks."""
 
 
 def tree_sum(graph: Graph, values: Sequence[Any], device: Callable[[int], Any]) -> Any:
-    """The sum of the workers' tensors or slices, by a fixed tree over their numbers. An inner node is computed where the first of
-    its workers is; the last sum is made where scopes want it."""
-
-    def part(first: int, last: int) -> Any:
-        if last - first == 1:
-            return values[first]
-        middle = first + half(last - first)
-        left, right = part(first, middle), part(middle, last)
-        if last - first == len(values):
-            return _plus(left, right)
-        with graph.device(None), graph.device(device(first)):
-            return _plus(left, right)
-
-    return part(0, len(values))
+    """The sum of the workers' tensors or slices, by a fixed tree over their numbers: of four neighbours each, then of four such
+    sums, and so on. An inner node is computed where the first of its workers is; the last sum is made where scopes want it."""
+    level = [(number, value) for number, value in enumerate(values)]
+    while len(level) > _BRANCHES:
+        parts = [level[begin : begin + _BRANCHES] for begin in range(0, len(level), _BRANCHES)]
+        level = []
+        for part in parts:
+            first = part[0][0]
+            with _on(graph, device(first)):
+                level.append((first, _sum([value for _, value in part])))
+    return _sum([value for _, value in level])
 
 
-def _plus(left: Any, right: Any) -> Any:
-    if isinstance(left, IndexedSlices):  # in the order of the numbers; the update adds them in that order
-        return IndexedSlices(
-            concat([left.values, right.values], 0), concat([left.indices, right.indices], 0), left.dense_shape
-        )
-    return add(left, right)
+@contextmanager
+def _on(graph: Graph, device: str) -> Iterator[None]:
+    """Nodes made inside the block are on a device, whatever the scopes around want."""
+    with scopes.changed(graph, colocate=()), graph.device(None), graph.device(device):
+        yield
+
+
+def _sum(values: Sequence[Any]) -> Any:
+    if len(values) == 1:
+        return values[0]
+    first = values[0]
+    if isinstance(first, IndexedSlices):  # in the order of the numbers; the update adds them in that order
+        parts = [value.values for value in values], [value.indices for value in values]
+        return IndexedSlices(concat(parts[0], 0), concat(parts[1], 0), first.dense_shape)
+    return add_n(list(values))
 
 
 def tree_mean(graph: Graph, values: Sequence[Any], weights: Weights, device: Callable[[int], Any]) -> Any:
@@ -152,7 +159,7 @@ def tree_mean(graph: Graph, values: Sequence[Any], weights: Weights, device: Cal
         if weights is None:
             scaled.append(value)
             continue
-        with graph.device(None), graph.device(device(number)):
+        with _on(graph, device(number)):
             scaled.append(_times(value, weights[number]))
     total = tree_sum(graph, scaled, device)
     return total if len(values) == 1 else _times(total, 1.0 / len(values))

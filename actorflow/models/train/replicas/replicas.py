@@ -3,7 +3,7 @@
 A training has a fixed number of logical workers. Each computes the gradients of its share of the batch, with random numbers that
 are functions of its number and of the step. The gradients are added by a tree over the numbers. A node of a worker asks for
 `/job:worker/replica:3` and for no task: the placement gives each worker a task that is there
-(`actorflow.engine.placement.logical`), and another one when tasks have joined or left. No bit of a result changes with that.
+(`actorflow.engine.placement.logical`), and another task when tasks have joined or left. No bit of a result changes with that.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Replicas:
 
     def __post_init__(self) -> None:
         if isinstance(self.count, bool) or not isinstance(self.count, int) or self.count < 1:
-            raise InvalidArgumentError(f"A training has one logical worker or more, not {self.count!r:.40}.")
+            raise InvalidArgumentError(f"A training has a positive number of logical workers, not {self.count!r:.40}.")
 
     def build(self, tower: Callable[..., Any], *batch: Any) -> Any:
         """Adds all workers to the graph.
@@ -72,8 +72,8 @@ class Replicas:
         Args:
             tower: called once for each worker with its share of `batch`. Gives tensors and operations, in any nest of lists,
                 tuples and dicts; a loss, say, and the operation of `minimize`.
-            batch: tensors, sparse tensors, or nests of such, whose first dimension is that of the examples. Where their number is
-                no multiple of `count`, the first shares are an example larger, and each counts by its size.
+            batch: tensors, sparse tensors, or nests of such, whose first dimension is that of the examples. The first
+                shares are an example larger if `count` does not divide their number; each counts by its size.
 
         Returns:
             A structure as `tower` gives it: for each floating tensor its mean over the batch, an operation for operations.
@@ -94,7 +94,7 @@ class Replicas:
                 return self._together(graph, towers, results)
 
     def _tower(self, graph: Graph, towers: Towers, number: int, tower: Callable[..., Any], shares: BatchShares) -> Any:
-        """What the function of the program gives for a worker."""
+        """The result of the program's function for a worker."""
         losses = graph.get_collection_ref(GraphKeys.LOSSES)
         others = list(losses)
         losses.clear()
@@ -121,7 +121,8 @@ class Replicas:
         if all(leaf is None for leaf in leaves):
             return None
         if all(isinstance(leaf, Operation) for leaf in leaves):
-            return leaves[0] if len(leaves) == 1 else group(*leaves)
+            operations = dict.fromkeys(leaves)
+            return leaves[0] if len(operations) == 1 else group(*operations)
         if all(isinstance(leaf, (Tensor, IndexedSlices)) and leaf.dtype.base_dtype.is_floating for leaf in leaves):
             return tree_mean(graph, leaves, towers.weights, towers.device)
         raise InvalidArgumentError(

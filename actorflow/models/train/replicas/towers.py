@@ -35,7 +35,7 @@ class Outside:
 
     @property
     def devices(self) -> Sequence[Any]:
-        """What the scopes around ask for, the innermost last."""
+        """The devices that the scopes around ask for, the innermost last."""
         return self._scopes.devices
 
     @contextmanager
@@ -83,6 +83,7 @@ class Towers:
         self._job, self._seed = job, graph.seed if seed is None else seed
         self._calls: list[_Call] = []
         self._step: Tensor | None = None
+        self._nothing: Operation | None = None
         self._counts_steps = False
 
     def device(self, number: int) -> str:
@@ -113,7 +114,7 @@ class Towers:
             )
 
     def step(self) -> Tensor:
-        """The global step before a training step, which is read once."""
+        """The global step before a training step."""
         if self._step is None:
             with self.outside(), self.graph.control_dependencies(None):
                 variable = get_global_step(self.graph)
@@ -149,12 +150,23 @@ class Towers:
         tower.calls += 1
         call.gradients.append([gradient for gradient, _ in pairs])
         self._counts_steps = self._counts_steps or global_step is not None
-        before = no_op(name="gradients_are_there")  # so that what this worker waits for is done in the step
         if tower.number < self.count - 1:
-            return before
+            return self._waits()
         with self.outside(), self.graph.control_dependencies(None):
             update: Operation = optimizer.apply_gradients(self._means(call), global_step=global_step, name=name)
-        return group(update, before)
+        return group(update, self._waits()) if scopes.of(self.graph).controls else update
+
+    def _waits(self) -> Operation:
+        """An operation that waits for what the worker's scopes wait for. If that is nothing, all workers share it: each of their
+        own would send a token to the update."""
+        controls = scopes.of(self.graph).controls
+        if not controls and self._nothing is not None:
+            return self._nothing
+        with self.outside(), scopes.changed(self.graph, controls=controls):
+            waits = no_op(name="gradients_are_there")
+        if not controls:
+            self._nothing = waits
+        return waits
 
     def _means(self, call: _Call) -> list[tuple[Any, Any]]:
         pairs: list[tuple[Any, Any]] = []

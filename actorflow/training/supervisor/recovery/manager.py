@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Collection
 
 import anyio
 
+from actorflow.base.process import machine
 from actorflow.base.reports.logs import get_logger
 from actorflow.cluster.config.spec import parse_task
 from actorflow.cluster.membership.view import View
@@ -28,7 +29,14 @@ from actorflow.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from actorflow.training.supervisor.events import Events, LoopStalled, TaskRestarted, WorkerEnded, WorkerLost
+from actorflow.training.supervisor.events import (
+    Events,
+    LoopStalled,
+    TaskRestarted,
+    WaitsForTasks,
+    WorkerEnded,
+    WorkerLost,
+)
 from actorflow.training.supervisor.liveness import Life, State
 from actorflow.training.supervisor.monitor import Monitor, is_loss
 from actorflow.training.supervisor.recovery.epochs import EpochStore
@@ -40,6 +48,9 @@ _TRANSIENT = (UnavailableError, AbortedError, DeadlineExceededError)
 _RESTORE = "the restore"
 STEPS = "the steps"
 _LOOK_SECONDS = 0.2
+_REPORT_SECONDS = 4.0
+_VIEW_SECONDS = 2.0
+"""A task that is up tells its view at once; if it does not, training begins with the tasks that are known."""
 _SILENT_SECONDS = 10.0
 """A process of ours that is up, and could not be reached for so long, stands still."""
 
@@ -287,7 +298,7 @@ class RecoveryManager:
         with anyio.CancelScope() as self._phase:
             if not self.epoch:
                 try:
-                    await self.monitor.all_up(self._start_seconds)
+                    await self._all_there(self._start_seconds)
                 except UnavailableError as error:
                     self._fail(error)
                     return
@@ -296,7 +307,7 @@ class RecoveryManager:
                 self.epoch += 1
                 await self._store.write(self.epoch)
                 await self._announce(self._client())
-                await self.monitor.all_up()
+                await self._all_there()
                 if self._all_told():
                     break
                 # a task that came back has heard of the epoch from its peers, and may have taken steps of other clients
@@ -307,6 +318,33 @@ class RecoveryManager:
         if generation == self._generation and not self._root.closed:
             self._restarts.forget(_RESTORE)
             self._on_up()
+
+    async def _all_there(self, seconds: float = math.inf) -> None:
+        """Waits until all needed tasks are up, and each job has its least number of tasks. Says for whom it waits, and since
+        when. Raises what `Monitor.all_up` raises."""
+        since = machine.wall_time()
+        report = self._root.start(self._report_missing(since))
+        try:
+            await self.monitor.all_up(seconds)
+        finally:
+            if report is not None:
+                report.cancel()
+        members = self._members
+        shown: tuple[str, ...] = ()
+        with anyio.move_on_after(_VIEW_SECONDS):
+            while members is not None and members.view is None:
+                await members.next_view()
+        while members is not None and (lacking := members.lacking()):
+            if lacking != shown:
+                self._events.tell(WaitsForTasks, lacking, since)
+                shown = lacking
+            await members.next_view()
+            await self.monitor.all_up()
+
+    async def _report_missing(self, since: float) -> None:
+        await anyio.sleep(_REPORT_SECONDS)
+        if missing := tuple(self.monitor.missing):
+            self._events.tell(WaitsForTasks, missing, since)
 
     async def _former(self) -> int:
         """The highest epoch that was ever given."""

@@ -28,9 +28,10 @@ class Members:
         self.keeps_variables, self.on_change = keeps_variables, on_change
         self.view: View | None = None
         """The newest view that a member has told."""
+        self._changed = anyio.Event()
 
     async def follow(self, monitor: Monitor, tell: Callable[[View], object]) -> None:
-        """Tells the view at first, and whenever there is a newer one, without end. While no task answers no change is told."""
+        """Tells the view at first, and then each newer view, without end. While no task answers no change is told."""
         while True:
             task = next((task for task, life in monitor.lives.items() if life.is_up), None)
             if task is None:
@@ -46,11 +47,24 @@ class Members:
             tell(view)
 
     def take(self, view: View) -> bool:
-        """Takes a view if it is newer than the one before, and says so."""
+        """Takes a view if it is newer than the view before, and says so."""
         if self.view is not None and view.epoch <= self.view.epoch:
             return False
         self.view = view
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
         return True
+
+    async def next_view(self) -> None:
+        """Waits until another view is there."""
+        await self._changed.wait()
+
+    def lacking(self) -> tuple[str, ...]:
+        """A sentence for each job that has fewer tasks than it needs. Without a view nothing is known to be lacking."""
+        if self.view is None:
+            return ()
+        counts = [(job, self.view.count(job), least) for job, least, _ in self.view.limits]
+        return tuple(f"job {job!r} has {count} of {least} tasks" for job, count, least in counts if count < least)
 
     def has(self, task: str) -> bool:
         """Whether a task is a member, as far as is known."""

@@ -1,0 +1,165 @@
+"""A training with logical workers: the longest step beside a change of the cluster, and their cost while nothing changes.
+
+The training is that of eight logical workers on local processes: a network of one hidden layer, whose parameters are on a
+server. A step lasts from the end of the step before to its own end, so a pause is part of it. A killed worker is started again by
+the supervisor, which restores the last checkpoint.
+"""
+
+from __future__ import annotations
+
+import signal
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import numpy as np
+
+import actorflow as af
+from benchmarks.harness.definitions import Figure, Measurement, Options
+
+REPLICAS, ROWS, INPUTS, HIDDEN = 8, 512, 64, 128
+_STEPS_BETWEEN = 12
+
+
+class _Training:
+    """The graph, with logical workers or with one shard a task as programs have it without them."""
+
+    def __init__(self, logical: bool, tasks: int = 2) -> None:
+        draw = np.random.default_rng(0)
+        rows = draw.normal(size=(ROWS, INPUTS)).astype(np.float32)
+        with af.Graph().as_default() as self.graph, af.device("/job:ps"):
+            self.step = af.train.get_or_create_global_step()
+            x, y = af.constant(rows), af.constant(np.sin(rows.sum(1, keepdims=True)))
+            if logical:
+                _, self.train = af.train.Replicas(REPLICAS).build(self._tower, x, y)
+            else:
+                self.train = self._by_hand(x, y, tasks)
+
+    def _loss(self, x: Any, y: Any) -> Any:
+        hidden = af.layers.dense(x, HIDDEN, activation=af.nn.relu, name="hidden")
+        return af.reduce_mean(af.square(af.layers.dense(hidden, 1, name="out") - y))
+
+    def _tower(self, x: Any, y: Any) -> Any:
+        loss = self._loss(x, y)
+        return loss, af.train.GradientDescentOptimizer(0.01).minimize(loss, global_step=self.step)
+
+    def _by_hand(self, x: Any, y: Any, tasks: int) -> Any:
+        """The same eight shards, each with the task that it always has: the graph that a program writes without `Replicas`."""
+        optimizer, pairs = af.train.GradientDescentOptimizer(0.01), []
+        for number, (rows, answers) in enumerate(zip(af.split(x, REPLICAS), af.split(y, REPLICAS))):
+            setter = af.train.replica_device_setter(1, worker_device=f"/job:worker/task:{number * tasks // REPLICAS}")
+            scope = af.variable_scope(af.get_variable_scope(), reuse=True if number else None)
+            with af.device(None), af.device(setter), scope:
+                pairs.append(optimizer.compute_gradients(self._loss(rows, answers)))
+        with af.device(None), af.device("/job:ps"):
+            means = [(af.add_n([g for g, _ in row]) / REPLICAS, row[0][1]) for row in zip(*pairs)]
+            return optimizer.apply_gradients(means, global_step=self.step)
+
+
+async def _pauses(workers: int, change: Callable[[Any, int], Any], times: int) -> list[float]:
+    """The seconds of the longest step beside each change, from the end of the step before. `change` is given the cluster, and
+    which change it is; it goes on beside the steps."""
+    training, pauses = _Training(logical=True), []
+    with tempfile.TemporaryDirectory() as folder:
+        async with (
+            af.LocalCluster({"ps": 1, "worker": workers}) as cluster,
+            af.Supervisor(
+                cluster, training.graph, checkpoint_dir=folder, save_steps=10, replicas=REPLICAS
+            ) as supervisor,
+            anyio.create_task_group() as group,
+        ):
+            steps, ended, over = 0, time.perf_counter(), anyio.Event()
+            over.set()
+            longest = 0.0
+
+            async def changing(number: int, over: anyio.Event) -> None:
+                await change(cluster, number)
+                over.set()
+
+            async for attempt in supervisor.steps():
+                async with attempt:
+                    await supervisor.run(training.train)
+                    now = time.perf_counter()
+                    longest, ended, steps = max(longest, now - ended), now, steps + 1
+                if steps < _STEPS_BETWEEN or not over.is_set():
+                    continue
+                pauses.append(longest)
+                if len(pauses) > times:
+                    break
+                over, steps, longest = anyio.Event(), 0, 0.0
+                group.start_soon(changing, len(pauses) - 1, over)
+    return pauses[1:]
+
+
+async def _join_and_leave(cluster: Any, number: int) -> None:
+    await cluster.scale(worker=3 if number % 2 == 0 else 2)
+
+
+async def _kill(cluster: Any, number: int) -> None:
+    cluster.processes[f"/job:worker/task:{number % 2}"].signal(signal.SIGKILL)
+
+
+async def pauses(options: Options) -> dict[str, float]:
+    """The medians of the longest steps."""
+    times = 2 if options.quick else 10
+    both = await _pauses(2, _join_and_leave, times)
+    kills = await _pauses(2, _kill, 2 if options.quick else 6)
+    return {
+        "join": statistics.median(both[0::2]),
+        "drain": statistics.median(both[1::2]),
+        "kill": statistics.median(kills),
+    }
+
+
+async def cost(options: Options) -> dict[str, float]:
+    """A step of logical workers by a step of the same shards with fixed tasks: the median ratio of rounds in turns."""
+    ratios = []
+    async with af.LocalCluster({"ps": 1, "worker": 2}) as cluster:
+        calls = []
+        for logical in (True, False):
+            training = _Training(logical)
+            with training.graph.as_default():
+                initialize = af.global_variables_initializer()
+            session = af.Session(cluster.target, training.graph)
+            await session.run(initialize)
+            calls.append((session, await session.make_callable(training.train)))
+        for number in range(10 if options.quick else 60):
+            seconds = []
+            for _, call in calls if number % 2 else reversed(calls):
+                begin = time.perf_counter()
+                for _ in range(10):
+                    await call()
+                seconds.append(time.perf_counter() - begin)
+            ours, theirs = seconds if number % 2 else reversed(seconds)
+            ratios.append(ours / theirs)
+        for session, _ in calls:
+            await session.close()
+    return {"ratio": statistics.median(ratios[2:])}
+
+
+BENCHMARKS = (
+    Measurement(
+        "pauses",
+        ours=pauses,
+        figures=tuple(
+            Figure(name, f"the longest step beside {text}, the median of changes", "s")
+            for name, text in (
+                ("join", "a worker that joins"),
+                ("drain", "a worker that leaves"),
+                ("kill", "a worker that is killed and started again"),
+            )
+        ),
+        processes=1,
+    ),
+    Measurement(
+        "cost",
+        ours=cost,
+        figures=(
+            Figure("ratio", "a step of eight logical workers by a step of eight shards with fixed tasks", "times"),
+        ),
+        processes=1,
+    ),
+)
