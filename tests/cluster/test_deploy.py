@@ -26,9 +26,10 @@ from patience import PATIENCE
 import actorflow as af
 from actorflow import errors
 from actorflow.cluster.client.inquiries import query_status
+from actorflow.cluster.client.membership import query_view
 from actorflow.cluster.config import credentials, environment
 from actorflow.cluster.config.credentials import Credentials, Target, write_keys
-from actorflow.cluster.config.spec import ClusterSpec
+from actorflow.cluster.config.spec import ClusterSpec, parse_task
 from actorflow.cluster.launch import ray as launch
 from actorflow.cluster.processes import process
 from actorflow.frontends.cli import status, worker
@@ -61,12 +62,13 @@ PROBE = record(
     }
 )
 AMOUNTS = record({"memory": {"type": "string", "pattern": "^[0-9]+[KMG]i$"}}, {"cpu": TEXT})
+FIELD = record({"fieldRef": record({"fieldPath": TEXT})})
 CONTAINER = record(
     {
         "name": NAME,
         "image": TEXT,
         "args": listed(TEXT),
-        "env": listed(record({"name": TEXT, "value": TEXT})),
+        "env": listed({"anyOf": [record({"name": TEXT, "value": TEXT}), record({"name": TEXT, "valueFrom": FIELD})]}),
         "ports": listed(record({"containerPort": COUNT}, {"name": NAME})),
         "startupProbe": PROBE,
         "readinessProbe": PROBE,
@@ -132,6 +134,48 @@ KUBERNETES = {
             ),
         }
     ),
+    "PodDisruptionBudget": record(
+        {
+            "apiVersion": {"const": "policy/v1"},
+            "kind": TEXT,
+            "metadata": META,
+            "spec": record(
+                {"maxUnavailable": {"type": "integer", "minimum": 0}, "selector": record({"matchLabels": LABELS})}
+            ),
+        }
+    ),
+    "HorizontalPodAutoscaler": record(
+        {
+            "apiVersion": {"const": "autoscaling/v2"},
+            "kind": TEXT,
+            "metadata": META,
+            "spec": record(
+                {
+                    "scaleTargetRef": record(
+                        {"apiVersion": {"const": "apps/v1"}, "kind": {"const": "StatefulSet"}, "name": NAME}
+                    ),
+                    "minReplicas": COUNT,
+                    "maxReplicas": COUNT,
+                    "metrics": listed(
+                        record(
+                            {
+                                "type": {"const": "Resource"},
+                                "resource": record(
+                                    {
+                                        "name": {"const": "cpu"},
+                                        "target": record(
+                                            {"type": {"const": "Utilization"}, "averageUtilization": COUNT}
+                                        ),
+                                    }
+                                ),
+                            }
+                        )
+                    ),
+                    "behavior": record({"scaleDown": record({"stabilizationWindowSeconds": COUNT})}),
+                }
+            ),
+        }
+    ),
     "StatefulSet": record(
         {
             "apiVersion": {"const": "apps/v1"},
@@ -183,7 +227,8 @@ COMPOSE = record(
 
 @pytest.fixture(scope="module")
 def kubernetes() -> dict[tuple[str, str], dict[str, Any]]:
-    documents = list(yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text()))
+    files = [DEPLOY / "kubernetes.yaml", DEPLOY / "kubernetes-autoscaling.yaml"]
+    documents = [document for file in files for document in yaml.safe_load_all(file.read_text())]
     found = {(document["kind"], document["metadata"]["name"]): document for document in documents}
     assert len(found) == len(documents)
     return found
@@ -234,7 +279,7 @@ def test_f55_a_field_with_a_typing_error_would_be_found(kubernetes: dict[tuple[s
 def test_f55_pods_are_the_tasks_of_the_cluster(kubernetes: dict[tuple[str, str], dict[str, Any]]) -> None:
     cluster = cluster_of(kubernetes)
     sets = sets_of(kubernetes)
-    assert sorted(sets) == cluster.jobs
+    assert sorted(sets) == ["ps", "worker"] and cluster.jobs == ["ps"], "workers join"
     for job, spec in sets.items():
         service = kubernetes["Service", spec["serviceName"]]["spec"]
         labels = spec["template"]["metadata"]["labels"]
@@ -242,7 +287,13 @@ def test_f55_pods_are_the_tasks_of_the_cluster(kubernetes: dict[tuple[str, str],
         (container,) = spec["template"]["spec"]["containers"]
         (port,) = container["ports"]
         addresses = [f"{job}-{k}.{spec['serviceName']}:{port['containerPort']}" for k in range(spec["replicas"])]
-        assert cluster.job_tasks(job) == addresses
+        if job == "worker":
+            advertised = parsed(worker, container["args"][1:]).advertise
+            assert [advertised.replace("$(POD_NAME)", f"{job}-{k}") for k in range(spec["replicas"])] == addresses
+        else:
+            assert cluster.job_tasks(job) == addresses
+        budget = kubernetes["PodDisruptionBudget", job]["spec"]
+        assert budget["selector"] == spec["selector"] and budget["maxUnavailable"] == (job == "worker")
         assert [p["port"] for p in service["ports"]] == [port["containerPort"]]
 
 
@@ -255,16 +306,19 @@ def test_f55_the_containers_commands_are_good_ones(
     for job, spec in sets_of(kubernetes).items():
         pod = spec["template"]["spec"]
         (container,) = pod["containers"]
-        given = {item["name"]: item["value"] for item in container["env"]}
+        given = {item["name"]: item["value"] for item in container["env"] if "value" in item}
         mounts = [mount["mountPath"] for mount in container["volumeMounts"]]
-        assert set(given) == {"ACTORFLOW_CONFIG", "ACTORFLOW_KEYS"} and sorted(
-            map(os.path.dirname, given.values())
-        ) == sorted(mounts)
+        joins = parsed(worker, container["args"][1:]).join
+        assert set(given) == {"ACTORFLOW_KEYS"} | (set() if joins else {"ACTORFLOW_CONFIG"})
+        assert sorted(map(os.path.dirname, given.values())) == sorted(mounts)
         assert {mount["name"] for mount in container["volumeMounts"]} == {volume["name"] for volume in pod["volumes"]}
         environ = {"ACTORFLOW_CONFIG": str(config), "ACTORFLOW_KEYS": str(tmp_path / "keys")}
         for number in range(spec["replicas"]):
             monkeypatch.setattr(socket, "gethostname", lambda: f"{job}-{number}")  # noqa: B023
             assert container["args"][0] == "worker"
+            if joins:
+                assert joins == f"tcp://{cluster_of(kubernetes).job_tasks('ps')[0]}"
+                continue
             orders = worker.read_config(parsed(worker, container["args"][1:]), environ)
             assert orders.task == f"/job:{job}/task:{number}" and orders.credentials is not None
 
@@ -303,9 +357,8 @@ def test_f55_the_tasks_of_the_manifest_come_up_and_drain(
     kubernetes: dict[tuple[str, str], dict[str, Any]], tmp_path: Path
 ) -> None:
     """The pods' commands as processes of this host: each number and address stands for a pod's name."""
-    ports = free_ports(2)
-    jobs = {"ps": [f"127.0.0.1:{ports[0]}"], "worker": [f"127.0.0.1:{ports[1]}"]}
-    (tmp_path / "cluster.json").write_text(json.dumps(jobs))
+    addresses = [f"127.0.0.1:{port}" for port in free_ports(3)]
+    (tmp_path / "cluster.json").write_text(json.dumps({"ps": addresses[:1]}))
     write_keys(tmp_path / "keys.toml", Credentials.make())
     keys = credentials.read_keys(tmp_path / "keys.toml")
     environ = os.environ | {
@@ -316,38 +369,50 @@ def test_f55_the_tasks_of_the_manifest_come_up_and_drain(
     with graph.as_default():
         with af.device("/job:ps/task:0"):
             three = af.constant(3.0) + 0.0
-        with af.device("/job:worker/task:0"):
+        with af.device("/job:worker/task:1"):
             seven = three + 4.0
+    tasks = ["/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"]
+    targets = [Target(f"tcp://{address}", keys) for address in addresses]
     running: list[subprocess.Popen[bytes]] = []
 
+    def start(job: str, number: int, address: str) -> None:
+        names = {
+            "hostname": str(number),
+            "tcp://ps-0.ps:7070": f"tcp://{addresses[0]}",
+            "$(POD_NAME).worker:7070": address,
+        }
+        words = sets_of(kubernetes)[job]["template"]["spec"]["containers"][0]["args"]
+        command = [sys.executable, "-m", "actorflow", *(names.get(word, word) for word in words)]
+        logs = ["--log-dir", str(tmp_path / "logs")]
+        running.append(subprocess.Popen([*command, *logs], env=environ, stderr=subprocess.PIPE))
+
     async def use() -> None:
-        for job in jobs:
-            target = Target(f"tcp://{jobs[job][0]}", keys)
-            found = await query_status(target, timeout=PATIENCE)  # a task that starts later is waited for
-            assert (found["task"], found["state"]) == (f"/job:{job}/task:0", "live")
+        for task, address, target in zip(tasks, addresses, targets):
+            start(*parse_task(task), address)  # Kubernetes starts a worker again that finds no server yet
+            found = await query_status(target, timeout=PATIENCE)
+            assert (found["task"], found["state"]) == (task, "live")
+        for target in targets:
             async with af.Session(target, graph) as session:
                 assert await session.run(seven) == 7.0
 
+    async def members() -> list[str]:
+        return list((await query_view(targets[0])).members)
+
     try:
-        for spec in sets_of(kubernetes).values():
-            arguments = [
-                "0" if word == "hostname" else word for word in spec["template"]["spec"]["containers"][0]["args"]
-            ]
-            running.append(
-                subprocess.Popen(
-                    [sys.executable, "-m", "actorflow", *arguments, "--log-dir", str(tmp_path / "logs")],
-                    env=environ,
-                    stderr=subprocess.PIPE,
-                )
-            )
         anyio.run(use)
-        for task, number in zip(running, (signal.SIGTERM, signal.SIGINT)):
-            task.send_signal(number)
-        for task, job in zip(running, sets_of(kubernetes)):
-            written = task.communicate()[1].decode()
-            log = tmp_path / "logs" / f"{job}-0.log"
-            assert task.returncode == 0 and written == f"actorflow: further output goes to {log}\n"
-            assert f"/job:{job}/task:0" in log.read_text() and "for steps to end" in log.read_text()
+        assert anyio.run(members) == tasks
+        for place, signaled in ((2, signal.SIGTERM), (1, signal.SIGTERM), (0, signal.SIGINT)):
+            job, number = parse_task(tasks[place])
+            log = tmp_path / "logs" / f"{job}-{number}.log"
+            running[place].send_signal(signaled)
+            written = running[place].communicate()[1].decode()
+            assert running[place].returncode == 0 and written == f"actorflow: further output goes to {log}\n"
+            if place:
+                assert anyio.run(members) == tasks[:2], "a worker leaves by the signal, but the last is waited for"
+        assert (
+            "Job 'worker' has 1 tasks in view 4 of the cluster, and needs 1."
+            in (tmp_path / "logs" / "worker-0.log").read_text()
+        )
     finally:
         for task in running:
             if task.returncode is None:  # the test fails; this is shown then

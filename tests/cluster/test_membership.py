@@ -18,6 +18,7 @@ from cluster.test_cli import command, lines_until
 
 import actorflow as af
 from actorflow import errors
+from actorflow.cluster.client.inquiries import query_status
 from actorflow.cluster.client.membership import leave, query_view, reserve
 from actorflow.cluster.config.credentials import Credentials, write_keys
 from actorflow.cluster.config.spec import ClusterSpec
@@ -33,6 +34,7 @@ from actorflow.cluster.membership.view import (
     newer,
     place_for,
 )
+from actorflow.cluster.processes.metrics import render
 from actorflow.cluster.processes.task_config import TaskConfig, from_message, to_message
 from actorflow.frontends.cli.main import main
 from actorflow.frontends.cli.worker import read_limits
@@ -426,3 +428,13 @@ def test_limits_of_a_command_line_that_cannot_be(text: str) -> None:
     with pytest.raises(errors.InvalidArgumentError, match="is not of the form JOB=LEAST:MOST"):
         read_limits(text)
     assert read_limits("worker=1:8,ps=1:") == {"worker": (1, 8), "ps": (1, None)}
+
+
+async def test_metrics_tell_the_view_and_the_members_by_job() -> None:
+    async with af.LocalCluster({"ps": 1, "worker": 1}, transport="local") as cluster:
+        await cluster.scale(worker=3)
+        status = await query_status(cluster.target)
+    text = render({status["task"]: status})
+    assert 'actorflow_cluster_view{task="/job:worker/task:0"} 3' in text
+    assert 'actorflow_cluster_members{task="/job:worker/task:0",job="worker"} 3' in text
+    assert 'actorflow_cluster_members{task="/job:worker/task:0",job="ps"} 1' in text

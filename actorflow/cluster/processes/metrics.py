@@ -6,6 +6,7 @@ Units are base units; labels are bounded: none holds a node or a step.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -57,6 +58,25 @@ FAMILIES: tuple[Family, ...] = (
         ],
     ),
     Family("actorflow_task_epoch", "gauge", "", "The epoch of the cluster that a task is in.", _one("epoch")),
+    Family(
+        "actorflow_cluster_view",
+        "gauge",
+        "",
+        "The number of the view of the cluster that a task has; it grows with each task that joins or leaves.",
+        _one("view"),
+    ),
+    Family(
+        "actorflow_cluster_members",
+        "gauge",
+        "",
+        "The members of the cluster that a task knows, by job.",
+        lambda status: [
+            ({"job": job}, count)
+            for job, count in Counter(
+                str(task).split("/")[1].removeprefix("job:") for task in status.get("tasks", ())
+            ).items()
+        ],
+    ),
     Family("actorflow_task_uptime_seconds", "gauge", _S, "For how long a task has run.", _one("uptime")),
     Family("actorflow_process_resident_bytes", "gauge", _B, "The memory of a task's process.", _one("resident_bytes")),
     Family(

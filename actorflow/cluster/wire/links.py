@@ -35,6 +35,8 @@ START_SECONDS = 120.0
 REPLY_SECONDS = 5.0
 """So long a task may take to answer a question for which it has to wait for nothing."""
 _ATTACH_SECONDS = 5.0
+_FIRST_VIEW = 1
+"""The number of the view of a cluster whose members are those of its description."""
 
 
 class Link:
@@ -138,6 +140,16 @@ class _Opening:
             progress(word)
 
 
+def _another(address: str, link: Link, task: str) -> OpError:
+    """The error if another task is at an address. It passes where members change: the next view tells the tasks' addresses."""
+    if link.about.get("view") not in (None, _FIRST_VIEW):
+        return UnavailableError(f"At {address} is {link.task} now; {task} has left, or is elsewhere.")
+    return FailedPreconditionError(
+        f"At {address} is {link.task}, but {task} was to be there.",
+        hint="Compare the cluster's specification with the --job and --task of the process there.",
+    )
+
+
 class Links:
     """The links of a process: those that it opened, by task, and those that were opened to it, by identity."""
 
@@ -230,13 +242,10 @@ class Links:
         link = Link(channel)
         link.rpc.start()
         try:
-            if task and link.task != task:
-                raise FailedPreconditionError(
-                    f"At {address} is {link.task}, but {task} was to be there.",
-                    hint="Compare the cluster's specification with the --job and --task of the process there.",
-                )
             epoch = 0 if self._serve is None else control.epoch
             link.about = await link.call(Hello(VERSION, epoch), timeout=timeout)
+            if task and link.task != task:
+                raise _another(address, link, task)
             if int(link.about.get("epoch") or 0) > control.epoch:
                 self.on_epoch(int(link.about["epoch"]))
             await self._attach(link, timeout)
