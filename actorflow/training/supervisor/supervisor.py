@@ -101,6 +101,9 @@ class Supervisor:
         saves: whether it saves checkpoints. Otherwise the program does, and the supervisor restores them.
         replicas: the number of logical workers of the graph; see `af.train.Replicas`. Then no worker's task may keep state,
             and an event tells which task computes which of them whenever that changes.
+        lost_seconds: with `replicas`, where a scheduler starts tasks again: a lost task that is not back after this number of
+            seconds is declared lost, and training goes on with the others. It holds no variables then, and its job has more
+            tasks than it needs. Such a task may join again. None waits for it.
 
     Raises:
         InvalidArgumentError: an argument is invalid, or the graph's logical workers are not as `replicas` says.
@@ -151,6 +154,7 @@ class Supervisor:
         model: ModelState | None = None,
         saves: bool = True,
         replicas: int | None = None,
+        lost_seconds: float | None = None,
     ) -> None:
         if recovery not in ("all", "task"):
             raise InvalidArgumentError(f'recovery={recovery!r}: it is "all" or "task".')
@@ -158,6 +162,7 @@ class Supervisor:
             raise InvalidArgumentError("There is nowhere to save to.", hint="checkpoint_dir=..., a folder")
         self.graph = get_default_graph() if graph is None else graph
         self.is_chief = is_chief
+        self._lost_seconds = lost_seconds
         self._workers = None if replicas is None else LogicalWorkers(self.graph, replicas)
         self.model = model or ModelState(
             self.graph,
@@ -249,6 +254,7 @@ class Supervisor:
             holds_state=self._holds_state,
             keeps_variables=self._keeps_variables,
             on_members=self._map_replicas,
+            lost_seconds=None if self._workers is None else self._lost_seconds,
             on_abort=self._gate.turn_back,
             on_up=self._gate.open,
             on_failure=self._gate.fail,

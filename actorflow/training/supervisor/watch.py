@@ -37,6 +37,7 @@ class Watch:
     holds_state: Callable[[str], bool]
     keeps_variables: Callable[[str], bool]
     on_members: Callable[[Collection[str]], object]
+    lost_seconds: float | None
     on_abort: Callable[[Exception], object]
     on_up: Callable[[], object]
     on_failure: Callable[[Exception], object]
@@ -76,7 +77,7 @@ class Watch:
             on_up=self.on_up,
             on_failure=self.on_failure,
             start_seconds=self.start_seconds,
-            members=Members(self.keeps_variables, self.on_members),
+            members=Members(self.keeps_variables, self.on_members, self.lost_seconds),
         )
         monitor = Monitor(
             tasks,

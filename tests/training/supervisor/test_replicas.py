@@ -133,3 +133,31 @@ async def test_a_training_says_for_which_lost_task_it_waits_and_since_when(tmp_p
             assert event.whom == ("/job:worker/task:0",) and event.time - event.since >= 3.9
             async with af.Server(spec, "worker", 0, **options):
                 assert await supervisor.run(count) == 1
+
+
+async def test_a_lost_worker_that_is_not_back_in_time_is_declared_lost_and_its_share_goes_to_the_others(
+    tmp_path: Path,
+) -> None:
+    spec = {"ps": ["local://spare-ps"], "worker": [f"local://spare-{number}" for number in range(3)]}
+    options: dict[str, Any] = {"transport": "local", "file_roots": [tmp_path]}
+    model = Model()
+    async with (
+        af.Server(spec, "ps", 0, **options) as ps,
+        af.Server(spec, "worker", 0, **options),
+        af.Server(spec, "worker", 1, **options),
+    ):
+        servers = [None, None, af.Server(spec, "worker", 2, **options)]
+        await servers[-1].__aenter__()
+        async with af.Supervisor(
+            ps.target, model.graph, checkpoint_dir=tmp_path / "some", save_steps=4, replicas=REPLICAS, lost_seconds=0.1
+        ) as supervisor:
+            async for attempt in supervisor.steps(until=STEPS):
+                async with attempt as step:
+                    if step == 6 and (last := servers.pop()) is not None:
+                        last.links.close()
+                        await last.__aexit__(None, None, None)
+                    x, y = batch(step)
+                    await supervisor.run(model.train, {model.x: x, model.y: y})
+            assert list(supervisor.replicas) == ["/job:worker/task:0", "/job:worker/task:1"]
+            bits = [np.asarray(value).tobytes() for value in await supervisor.run(model.values)]
+    assert bits == await trained(tmp_path / "one", 1, {}, {})

@@ -45,7 +45,7 @@ class Replicas:
         >>> loss, train = af.train.Replicas(4).build(tower, points)
         >>> await session.run(af.global_variables_initializer())
         >>> for _ in range(3):
-        ...     value, _ = await session.run([loss, train], {points: np.ones((8, 1), np.float32)})
+        ...     value, _ = await session.run([loss, train], {points: [[1.0]] * 8})
         >>> value
         0.0
 

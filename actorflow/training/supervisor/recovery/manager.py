@@ -26,10 +26,12 @@ from actorflow.errors import (
     AbortedError,
     DeadlineExceededError,
     FailedPreconditionError,
+    OpError,
     ResourceExhaustedError,
     UnavailableError,
 )
 from actorflow.training.supervisor.events import (
+    DeathReport,
     Events,
     LoopStalled,
     TaskRestarted,
@@ -137,11 +139,26 @@ class RecoveryManager:
         else:
             self._events.tell(WorkerLost, task, report)
         self._nurse(task)
+        if self._cluster is None and self._members is not None and self._members.lost_seconds is not None:
+            self._root.start(self._spare(task, report, self._members, self._members.lost_seconds))
         # In the middle of a restore it must not come back and take steps.
         if self._holds_state(task) or self._phase is not None:
             self.take_back(
                 AbortedError(f"{task} is lost, and the step with it.", details=report.lines()),
             )
+
+    async def _spare(self, task: str, report: DeathReport, members: Members, seconds: float) -> None:
+        """Declares a lost task gone for good if it is not back in time and training can go on without it."""
+        await anyio.sleep(seconds)
+        while task in self.monitor.lives and not self.monitor.lives[task].is_up:
+            if self.monitor.report(task) is not report or not members.can_spare(task):
+                return
+            try:
+                self.follow(await members.declare_lost(self.monitor, task))
+                _LOG.warning("a task is declared lost: it was not back in time", task=task, seconds=seconds)
+            except OpError as error:
+                _LOG.info("a task can't be declared lost now", task=task, error=str(error))
+                await anyio.sleep(_LOOK_SECONDS)
 
     def follow(self, view: View) -> None:
         """Takes a newer view of the cluster: tasks that have joined are watched, and waited for; tasks that have left are not."""

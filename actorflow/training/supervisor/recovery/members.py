@@ -7,8 +7,9 @@ from collections.abc import Callable, Collection
 import anyio
 
 from actorflow.base.reports.logs import get_logger
+from actorflow.cluster.config.spec import parse_task
 from actorflow.cluster.membership.view import View, decode_view
-from actorflow.cluster.wire.messages import AskView
+from actorflow.cluster.wire.messages import AskView, Leave
 from actorflow.errors import OpError
 from actorflow.training.supervisor.monitor import Monitor
 
@@ -22,10 +23,16 @@ class Members:
     Args:
         keeps_variables: whether variables are lost with a task that leaves.
         on_change: called with the names of the members when they have changed.
+        lost_seconds: see `Supervisor`.
     """
 
-    def __init__(self, keeps_variables: Callable[[str], bool], on_change: Callable[[Collection[str]], object]) -> None:
-        self.keeps_variables, self.on_change = keeps_variables, on_change
+    def __init__(
+        self,
+        keeps_variables: Callable[[str], bool],
+        on_change: Callable[[Collection[str]], object],
+        lost_seconds: float | None = None,
+    ) -> None:
+        self.keeps_variables, self.on_change, self.lost_seconds = keeps_variables, on_change, lost_seconds
         self.view: View | None = None
         """The newest view that a member has told."""
         self._changed = anyio.Event()
@@ -69,3 +76,16 @@ class Members:
     def has(self, task: str) -> bool:
         """Whether a task is a member, as far as is known."""
         return self.view is None or task in self.view.members
+
+    def can_spare(self, task: str) -> bool:
+        """Whether training can go on without a task: it holds no variables, and its job has more tasks than it needs."""
+        view = self.view
+        if view is None or task not in view.members or task == view.coordinator or self.keeps_variables(task):
+            return False
+        job, _ = parse_task(task)
+        return view.count(job) > max(view.limit(job)[0], 1)
+
+    async def declare_lost(self, monitor: Monitor, task: str) -> View:
+        """Takes a task that is lost out of the cluster. Raises what the coordinator says, and UnavailableError."""
+        assert self.view is not None
+        return decode_view(await monitor.call(self.view.coordinator, Leave(task, "lost")))
