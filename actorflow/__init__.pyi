@@ -113,6 +113,7 @@ from actorflow.exchange import saved_model as saved_model
 from actorflow.exchange.onnx.inference.loading import load_model as load_model
 from actorflow.frontends import dashboard as dashboard
 from actorflow.frontends import ext as ext
+from actorflow.frontends import generation as generation
 from actorflow.frontends import serving as serving
 from actorflow.graph import losses as losses
 from actorflow.graph.autodiff.custom import custom_gradient as custom_gradient
@@ -854,6 +855,7 @@ __all__ = [
     "function",
     "gather",
     "gather_nd",
+    "generation",
     "get_collection",
     "get_collection_ref",
     "get_default_graph",

@@ -237,6 +237,7 @@ NAMES: dict[str, dict[str, str]] = {
         "function": "actorflow.engine.eager.functions.function",
         "gather": "actorflow.graph.ops.array.gather",
         "gather_nd": "actorflow.graph.ops.array.gather",
+        "generation": "actorflow.frontends.generation:",
         "get_collection": "actorflow.graph.variables.collections",
         "get_collection_ref": "actorflow.graph.variables.collections",
         "get_default_graph": "actorflow.graph.default_graph",
@@ -695,6 +696,19 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "af.dashboard": {
         "Dashboard": "actorflow.frontends.dashboard.application",
+    },
+    "af.generation": {
+        "Bytes": "actorflow.frontends.generation.tokenizers",
+        "Characters": "actorflow.frontends.generation.tokenizers",
+        "Decoding": "actorflow.frontends.generation.decoding",
+        "Limits": "actorflow.frontends.generation.scheduler",
+        "Model": "actorflow.frontends.generation.model",
+        "Pieces": "actorflow.frontends.generation.tokenizers",
+        "Rules": "actorflow.frontends.generation.request",
+        "Stream": "actorflow.frontends.generation.stream",
+        "Token": "actorflow.frontends.generation.stream",
+        "Tokenizer": "actorflow.frontends.generation.tokenizers",
+        "save": "actorflow.frontends.generation.saving",
     },
     "af.serving": {
         "Application": "actorflow.frontends.serving.application",

@@ -4,5 +4,6 @@ cli/          the command `actorflow`
 dashboard/    the page of a training (`af.dashboard`)
 ext/          sessions in the frameworks of others (`af.ext`)
 pyinstaller/  a hook for PyInstaller
+generation/   models that generate tokens, and their streams over HTTP (`af.generation`)
 serving/      models over HTTP (`af.serving`)
 """

@@ -14,9 +14,11 @@ import numpy as np
 from actorflow.base import dtypes
 from actorflow.base.registry.kernel import kernel
 from actorflow.base.shapes import num_elements
+from actorflow.engine.runtime.state.variable_state import VariableState
 
 from ..nn import activation as nn
 from ..nn import fused
+from ..state import paged
 from .elementwise import FLOATS
 from .library import function
 
@@ -34,6 +36,7 @@ def _attention_in_python(query: Any, key: Any, value: Any, bias: Any, scale: flo
 
 
 _attention = function("attention", _attention_in_python)
+_paged = function("paged_attention", paged.attend)
 _rotary = function("rotary", lambda x, cosines, sines: fused.rotary(np, x, cosines, sines))
 
 
@@ -75,3 +78,13 @@ def attention(xp: Any, query: Any, key: Any, value: Any, bias: Any, *, scale: fl
 @kernel("_Rotary", device="CPU", dtypes=frozenset((dtypes.float32,)), library="native")
 def rotary(xp: Any, x: Any, cosines: Any, sines: Any) -> Any:
     return _rotary(x, cosines, sines)
+
+
+@kernel("PagedAttention", device="CPU", dtypes=frozenset((dtypes.float32,)), library="native")
+def paged_attention(
+    xp: Any, keys: VariableState, values: VariableState, *given: Any, block_size: int, scale: float
+) -> Any:
+    rows = [
+        np.ascontiguousarray(array) for array in given[:3]
+    ]  # as they lie in one product for all heads, they are short
+    return _paged(keys.writable(), values.writable(), *rows, *given[3:], block_size, float(scale))

@@ -60,6 +60,9 @@ ENTRY_POINTS: dict[str, dict[str, str]] = {
     "actorflow.rendezvous": {
         "local": "actorflow.transports.local:LocalTransport",
     },
+    "actorflow.serving": {
+        "generation": "actorflow.frontends.generation.http.plugin:PLUGIN",
+    },
     "actorflow.simulation": {
         "transport": "actorflow.transports.simulated:SIMULATED",
     },

@@ -312,6 +312,7 @@ from actorflow.compat.v1 import foldr as foldr
 from actorflow.compat.v1 import function as function
 from actorflow.compat.v1 import gather as gather
 from actorflow.compat.v1 import gather_nd as gather_nd
+from actorflow.compat.v1 import generation as generation
 from actorflow.compat.v1 import get_collection as get_collection
 from actorflow.compat.v1 import get_collection_ref as get_collection_ref
 from actorflow.compat.v1 import get_default_graph as get_default_graph
@@ -1035,6 +1036,7 @@ __all__ = [
     "function",
     "gather",
     "gather_nd",
+    "generation",
     "get_collection",
     "get_collection_ref",
     "get_default_graph",

@@ -113,6 +113,7 @@ from actorflow.compat.v1 import estimator as estimator
 from actorflow.compat.v1 import export as export
 from actorflow.compat.v1 import feature_column as feature_column
 from actorflow.compat.v1 import flags as flags
+from actorflow.compat.v1 import generation as generation
 from actorflow.compat.v1 import graph_util as graph_util
 from actorflow.compat.v1 import image as image
 from actorflow.compat.v1 import initializers as initializers
@@ -1018,6 +1019,7 @@ __all__ = [
     "function",
     "gather",
     "gather_nd",
+    "generation",
     "get_collection",
     "get_collection_ref",
     "get_default_graph",

@@ -77,6 +77,7 @@ NAMES: dict[str, dict[str, str]] = {
         "extract_volume_patches": "actorflow.compat.names.numerics",
         "feature_column": "actorflow.compat.v1.feature_column:",
         "flags": "actorflow.compat.v1.flags:",
+        "generation": "actorflow.compat.v1.generation:",
         "get_default_session": "actorflow.compat.v1.sessions",
         "get_logger": "actorflow.compat.v1.logs",
         "get_seed": "actorflow.graph.ops.random.distributions",
@@ -307,6 +308,7 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "tf.export": {},
     "tf.feature_column": {},
+    "tf.generation": {},
     "tf.graph_util": {
         "convert_variables_to_constants": "actorflow.graph.graphdef.subgraphs",
         "extract_sub_graph": "actorflow.graph.graphdef.subgraphs",

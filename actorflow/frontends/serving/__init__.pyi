@@ -27,6 +27,7 @@ inspect.py      `actorflow inspect`: inputs, outputs, ops, parameters of a model
 large.py        `Large`: counts large bodies, and lets threads work for them
 measures.py     counters and times of requests, in the form of Prometheus
 model.py        `Model`: a model with its values in a session
+plugin.py       `Plugin`: requests of other kinds, such as those for streams of tokens
 protocols/      TensorFlow Serving's REST interface and the Open Inference Protocol, as functions
 receiving.py    bodies as messages of ASGI
 versions.py     `Served`: the versions of a model under a name, and their reload

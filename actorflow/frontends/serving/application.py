@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 
@@ -24,7 +24,8 @@ from actorflow.frontends.serving.guard import Guard
 from actorflow.frontends.serving.large import SMALL, Large, is_small
 from actorflow.frontends.serving.measures import Measures
 from actorflow.frontends.serving.model import Model
-from actorflow.frontends.serving.protocols.answers import JSON, Answer, internal_error, refused
+from actorflow.frontends.serving.plugin import plugins
+from actorflow.frontends.serving.protocols.answers import JSON, Answer, Streamed, internal_error, refused
 from actorflow.frontends.serving.protocols.bodies import TooLargeError, unpacked
 from actorflow.frontends.serving.protocols.inference import Inference, InferenceHead, inference
 from actorflow.frontends.serving.protocols.pages import page
@@ -32,11 +33,12 @@ from actorflow.frontends.serving.protocols.pieces import USUAL, Work
 from actorflow.frontends.serving.protocols.questions import HEALTH, PAGES, index, named, nothing_at, question
 from actorflow.frontends.serving.protocols.routes import Route, route
 from actorflow.frontends.serving.protocols.writing import dump_json, is_large
-from actorflow.frontends.serving.receiving import body_of, too_long, unless_gone
+from actorflow.frontends.serving.receiving import body_of, send_streamed, too_long, unless_gone
 from actorflow.frontends.serving.versions import Served, VersionPolicy, models_in
 from actorflow.public import public
 
 _LOG = get_logger("serving")
+T = TypeVar("T")
 Body = bytes | list[bytes]
 """The body of a request, or its parts."""
 _PART = 256 << 10
@@ -96,7 +98,7 @@ class Application:
         session_options: Mapping[str, Any] | None = None,
     ) -> None:
         self._batching = batching or Batching()
-        self._poll, self._timeout = poll_seconds, timeout
+        self._poll, self.timeout = poll_seconds, timeout
         self.max_body = max_body
         """The most bytes of a body."""
         self.large = Large(max_bodies, max_elements)
@@ -107,6 +109,7 @@ class Application:
         self._signatures, self._labels = signatures or {}, labels or {}
         self._policy = policy or VersionPolicy()
         self.measures = Measures()
+        self._plugins = plugins()
         self.scheme = "http"
         """The scheme of its address, for the requests that its page shows."""
         self.served: dict[str, Served] = {}
@@ -207,7 +210,12 @@ class Application:
         root = scope.get("root_path") or ""
         if root and path.startswith(root):
             path = path[len(root) :] or "/"
-        status, kind, body, more = await self.respond(scope["method"], path, dict(scope["headers"]), receive)
+        answer = await self.respond(scope["method"], path, dict(scope["headers"]), receive)
+        if isinstance(answer, Streamed):
+            assert self._tasks is not None
+            await send_streamed(answer, receive, send, self._tasks)
+            return
+        status, kind, body, more = answer
         headers = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), *more]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         body = b"" if scope["method"] == "HEAD" else body
@@ -215,7 +223,9 @@ class Application:
             await send({"type": "http.response.body", "body": body[at : at + _PART], "more_body": True})
         await send({"type": "http.response.body", "body": body[-(len(body) % _PART or _PART) :]})
 
-    async def respond(self, method: str, path: str, headers: Mapping[bytes, bytes], body: Body | Receive) -> Answer:
+    async def respond(
+        self, method: str, path: str, headers: Mapping[bytes, bytes], body: Body | Receive
+    ) -> Answer | Streamed:
         """The answer to a request.
 
         Args:
@@ -256,13 +266,18 @@ class Application:
         _LOG.error("a request failed", path=path[:200], exc_info=error)
         return internal_error()
 
-    async def _answer(self, method: str, path: str, headers: Mapping[bytes, bytes], body: Body | Receive) -> Answer:
+    async def _answer(
+        self, method: str, path: str, headers: Mapping[bytes, bytes], body: Body | Receive
+    ) -> Answer | Streamed:
         if path in HEALTH:
             return question(path, {}, self.measures, 0)
         if (refusal := self._guard.refusal(headers, method)) is not None:
             raise refusal
         if self._tasks is None:
             await self.__aenter__()
+        for plugin in self._plugins:
+            if plugin.takes(method, path):
+                return await plugin.respond(self, method, path, headers, body)
         if method == "POST":
             head = self.inference_head(path, headers)
             if head is not None:
@@ -312,7 +327,7 @@ class Application:
         target = route(path)
         if target is None or not target.is_inference:
             return None
-        return InferenceHead.of(path, target, headers, self._timeout)
+        return InferenceHead.of(path, target, headers, self.timeout)
 
     def begin(self, head: InferenceHead, body: Body, done: Callable[[Answer], None]) -> Exchange:
         """Begins to answer a request for inference that has not been refused. There is no task for it.
@@ -381,6 +396,38 @@ class Application:
         finally:
             self.large.give(held)
             self.count(head, status, time.perf_counter() - begun)
+
+    async def read(
+        self, headers: Mapping[bytes, bytes], content: Body | Receive, most: int, work: Callable[[bytes], Awaitable[T]]
+    ) -> T:
+        """The result of `work` for the body of a request. Work ends when the client leaves meanwhile.
+
+        Args:
+            headers: the headers of the request.
+            content: its body, the parts of it, or their source.
+            most: the most bytes, also when it is unpacked.
+            work: takes the body.
+
+        Raises:
+            TooLargeError: it is larger.
+            ClientDisconnected: the client has left.
+        """
+        if (error := too_long(headers, most)) is not None:
+            raise error
+        if isinstance(content, (bytes, list)):
+            body: Body = content
+        else:
+            body = await body_of(content, most, lambda size: None)
+        whole = body if isinstance(body, bytes) else b"".join(body)
+        encoding = headers.get(b"content-encoding", b"").decode("latin-1").strip().lower()
+        if encoding not in ("", "identity"):
+            whole = unpacked(whole, encoding, most, lambda: None)
+        if len(whole) > most:
+            raise TooLargeError(f"The body has {len(whole)} bytes; {most} are the most.")
+        if isinstance(content, (bytes, list)):
+            return await work(whole)
+        assert self._tasks is not None
+        return await unless_gone(content, work(whole), self._tasks)
 
     def answer_later(
         self, answer: Callable[[], Answer], done: Callable[[Answer | None, Exception | None], None]

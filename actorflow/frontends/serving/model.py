@@ -22,6 +22,7 @@ from actorflow.engine.session.session import Session
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, UnavailableError
 from actorflow.exchange.sources.signature import Signature
 from actorflow.exchange.sources.source import DEFAULT, Signatures, Source, read
+from actorflow.frontends.serving.plugin import Part, plugins
 from actorflow.public import public
 
 Batching = batch_rows.Batching
@@ -100,6 +101,9 @@ class Model:
         self._calls: OrderedDict[tuple[str, tuple[str, ...]], Any] = OrderedDict()
         self.forms: dict[bytes, Any] = {}
         """The forms of requests that were found to fit, by their JSON; kept by the protocol (`forms.py`)."""
+        self.parts: list[Part] = []
+        """The work of plug-ins in its session."""
+        self._shown: Mapping[str, Signature] = {}
         self.observe: Callable[[int], None] = lambda rows: None
         """Called with the number of rows of each step."""
 
@@ -110,7 +114,7 @@ class Model:
             raise FailedPreconditionError(
                 "The model is not open.", hint="async with af.serving.Model(path) as model: await model.predict(x)"
             )
-        return self._source.signatures
+        return self._shown
 
     @property
     def queued(self) -> int:
@@ -123,9 +127,10 @@ class Model:
         try:
             await source.start(session)
             self._session, self._source = session, source
+            await self._open_parts(session, source)
             self._batcher = Batcher(self._step, self._batching, lambda rows: self.observe(rows))
             if self._warm_up:
-                for signature in source.signatures.values():
+                for signature in self._shown.values():
                     await self._warm(signature)
         except BaseException:
             with anyio.CancelScope(shield=True):
@@ -133,6 +138,16 @@ class Model:
                 await session.close()
             raise
         return self
+
+    async def _open_parts(self, session: Session, source: Source) -> None:
+        """Lets plug-ins have their part, and hides the signatures that are theirs alone."""
+        hidden: set[str] = set()
+        for plugin in plugins():
+            part = await plugin.open(session, source, self._batching)
+            if part is not None:
+                self.parts.append(part)
+                hidden.update(plugin.methods)
+        self._shown = {name: each for name, each in source.signatures.items() if each.method not in hidden}
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -152,6 +167,8 @@ class Model:
             async with self._closing:
                 batcher, self._batcher = self._batcher, None
                 session, self._session = self._session, None
+                for part in self.parts:
+                    await part.close()
                 if batcher is not None:
                     await batcher.close()
                 if session is not None:
@@ -166,6 +183,8 @@ class Model:
             >>> async with af.serving.Model("models/triple/1") as model:
             ...     await model.drain()
         """
+        for part in self.parts:
+            await part.drain()
         if self._batcher is not None:
             await self._batcher.drain()
 

@@ -9,8 +9,9 @@ import anyio
 
 from actorflow.base.reports.logs import get_logger
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
-from actorflow.frontends.ext.asgi import ClientDisconnected, Receive
+from actorflow.frontends.ext.asgi import ClientDisconnected, Receive, Send
 from actorflow.frontends.serving.large import SMALL
+from actorflow.frontends.serving.protocols.answers import Streamed
 from actorflow.frontends.serving.protocols.bodies import TooLargeError
 
 T = TypeVar("T")
@@ -74,6 +75,32 @@ async def unless_gone(receive: Receive, work: Awaitable[T], tasks: BackgroundTas
             if watch is not None:
                 watch.cancel()
     raise ClientDisconnected("The client has gone away, so its request was given up.")
+
+
+async def send_streamed(answer: Streamed, receive: Receive, send: Send, tasks: BackgroundTasks) -> None:
+    """Sends an answer in parts as they come. When the client goes away, the parts are closed at once.
+
+    Args:
+        answer: the answer.
+        receive: the messages of the request, whose body was read.
+        send: takes the messages of the answer.
+        tasks: watch the client.
+    """
+
+    async def work() -> None:
+        headers = [(b"content-type", answer.kind), *answer.more]
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        async for part in answer.parts:
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    try:
+        await unless_gone(receive, work(), tasks)
+    except ClientDisconnected:
+        pass
+    finally:
+        with anyio.CancelScope(shield=True):
+            await answer.parts.aclose()
 
 
 async def _watch(receive: Receive, scope: anyio.CancelScope) -> None:

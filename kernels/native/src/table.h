@@ -16,6 +16,7 @@
 #include "primitives.c"
 #include "series.c"
 #include "attention.c"
+#include "paged.c"
 #include "update.c"
 #include "strings.c"
 #include "linalg.c"
@@ -35,7 +36,7 @@ const Kernel TABLE[] = {
     NAMED(scatter_add), NAMED(scatter_sub), NAMED(scatter_update), NAMED(unsorted_segment_sum), NAMED(segment_sum),
     NAMED(unique), NAMED(sum_duplicates),
     NAMED(max_pool), NAMED(max_pool_grad), NAMED(depthwise), NAMED(depthwise_to_images), NAMED(depthwise_to_weights),
-    NAMED(batch_norm), NAMED(batch_norm_by), NAMED(batch_norm_grad), NAMED(uniform), NAMED(normal), NAMED(truncated_normal), NAMED(matmul), NAMED(primitives), NAMED(prepared), NAMED(parts), NAMED(product), NAMED(lstm), NAMED(lstm_grad), NAMED(attention), NAMED(head_products), NAMED(rotary),
+    NAMED(batch_norm), NAMED(batch_norm_by), NAMED(batch_norm_grad), NAMED(uniform), NAMED(normal), NAMED(truncated_normal), NAMED(matmul), NAMED(primitives), NAMED(prepared), NAMED(parts), NAMED(product), NAMED(lstm), NAMED(lstm_grad), NAMED(attention), NAMED(head_products), NAMED(paged_attention), NAMED(rotary),
     NAMED(descend), NAMED(update), NAMED(buckets), NAMED(split), NAMED(sparse_segment_sum),
     NAMED(cholesky), NAMED(triangular), NAMED(solve), NAMED(determinant), NAMED(qr), NAMED(eigh),
     NAMED(resized), NAMED(resized_back), NAMED(boxes), NAMED(strong_buckets), NAMED(numbers_of), NAMED(lowered), NAMED(glued),

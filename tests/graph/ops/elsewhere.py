@@ -28,6 +28,8 @@ COVERED_ELSEWHERE: dict[str, str] = {
     "Call": "graph/test_function.py::test_f124_three_calls_are_the_inlined_graph",
     "VariableV2": "graph/variables/test_variables.py::test_f28_a_variable_outlives_runs",
     "ReadVariableOp": "graph/variables/test_variables.py::test_a_read_is_a_snapshot",
+    "PagedAttention": "frontends/generation/test_generation_ops.py::test_paged_attention_is_attention_over_the_rows_of_a_table",
+    "SampleTokens": "frontends/generation/test_generation_ops.py::test_tokens_have_their_shares",
     "ReadVariableOr": "graph/variables/test_variables.py::test_initial_values_of_other_variables",
     "IsVariableInitialized": "graph/variables/test_variables.py::test_f29_uninitialised",
     "Assign": "graph/variables/test_variables.py::test_f30_assign_and_add",

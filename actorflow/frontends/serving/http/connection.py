@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import anyio
+
+from actorflow.base.reports.logs import get_logger
 from actorflow.frontends.serving.application import Body
 from actorflow.frontends.serving.exchange import Exchange
 from actorflow.frontends.serving.http.reader import Head, Reader
 from actorflow.frontends.serving.large import SMALL, is_small
-from actorflow.frontends.serving.protocols.answers import Answer
+from actorflow.frontends.serving.protocols.answers import Answer, Streamed
 
 if TYPE_CHECKING:
     from actorflow.frontends.serving.http.server import Server
 
+_LOG = get_logger("serving")
 _MOST_WAITING = 8
 _MOST_WAITING_BYTES = 1 << 20
 """Requests of a connection that wait behind the answered request, and bytes of their bodies; then it is read no further."""
@@ -31,6 +36,20 @@ class _Refusal(NamedTuple):
 
     method: str
     answer: Answer
+
+
+def _head(
+    status: int, kind: bytes, length: bytes, more: Sequence[tuple[bytes, bytes]], keeps: bool, is_chunked: bool = False
+) -> bytes:
+    """The head of an answer, whose line about its length is `length`."""
+    line = _LINES.get(status) or b"HTTP/1.1 %d Unknown\r\n" % status
+    parts = [b"%bcontent-type: %b\r\n%b" % (line, kind, length)]
+    for named in more:
+        parts.append(b"%b: %b\r\n" % named)
+    if is_chunked:
+        parts.append(b"transfer-encoding: chunked\r\n")
+    parts.append(b"\r\n" if keeps else b"connection: close\r\n\r\n")
+    return b"".join(parts)
 
 
 def _size(body: Body) -> int:
@@ -60,6 +79,8 @@ class Connection(asyncio.Protocol):
         self._exchange: Exchange | None = None
         self._task: asyncio.Task[Any] | None = None
         self._rests = self._ends = False
+        self._takes_more = asyncio.Event()
+        """Set when the client takes parts of an answer again."""
         self.is_full = self.is_paused = False
         """Whether the client takes no answers, and whether no more requests are read from it."""
         self._since = 0.0
@@ -97,6 +118,7 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self.is_full = False
+        self._takes_more.set()
         self._since = self._server.now()
         if self._unsent is None or self._sent_all():
             self._next()
@@ -167,8 +189,41 @@ class Connection(asyncio.Protocol):
 
     async def _respond(self, head: Head, body: Body) -> None:
         answer = await self._application.respond(head.method, head.path, head.headers, body)
+        if isinstance(answer, Streamed):
+            await self._stream(head, answer)
+            return
         self._task = None
         self._answered(answer)
+
+    async def _stream(self, head: Head, answer: Streamed) -> None:
+        """Sends an answer in parts as they come. One part waits in memory at most, while the client takes none."""
+        keeps = head.keeps and not self._server.is_ending and head.takes_chunks
+        try:
+            self.transport.write(_head(answer.status, answer.kind, b"", answer.more, keeps, head.takes_chunks))
+            async for part in answer.parts:
+                while self.is_full:
+                    self._takes_more.clear()
+                    await self._takes_more.wait()
+                self._since = self._server.now()
+                self.transport.write(b"%x\r\n%b\r\n" % (len(part), part) if head.takes_chunks else part)
+        except Exception as error:
+            _LOG.error("an answer in parts failed", path=head.path[:200], exc_info=error)
+            self.transport.abort()
+            return
+        finally:
+            with anyio.CancelScope(shield=True):
+                await answer.parts.aclose()
+        self._task = None
+        self._request = None
+        self._application.large.give(self._held_now)
+        self._held, self._held_now = self._held - self._held_now, 0
+        if head.takes_chunks:
+            self.transport.write(b"0\r\n\r\n")
+        self._since = self._server.now()
+        if not keeps:
+            self._end()
+        self._wait()
+        self._next()
 
     def _answered(self, answer: Answer) -> None:
         """The answer to the request is there."""
@@ -195,11 +250,7 @@ class Connection(asyncio.Protocol):
         if self.transport.is_closing():
             return
         status, kind, body, more = answer
-        line = _LINES.get(status) or b"HTTP/1.1 %d Unknown\r\n" % status
-        parts = [b"%bcontent-type: %b\r\ncontent-length: %d\r\n" % (line, kind, len(body))]
-        for named in more:
-            parts.append(b"%b: %b\r\n" % named)
-        parts.append(b"\r\n" if keeps else b"connection: close\r\n\r\n")
+        parts = [_head(status, kind, b"content-length: %d\r\n" % len(body), more, keeps)]
         if method == "HEAD":
             body = b""
         self._since = self._server.now()

@@ -39,6 +39,7 @@ class Head(NamedTuple):
     headers: their names are in lower case.
     keeps: whether the connection goes on after the answer.
     inference: what it asks a model, if it does.
+    takes_chunks: whether its client knows a body that comes in chunks.
     """
 
     method: str
@@ -46,6 +47,7 @@ class Head(NamedTuple):
     headers: Mapping[bytes, bytes]
     keeps: bool
     inference: InferenceHead | None
+    takes_chunks: bool = True
 
 
 class Listener(Protocol):
@@ -242,7 +244,7 @@ class Reader:
         self.is_ended = not keeps  # what comes behind it is not read
         asks = self._method == "POST"
         inference = self._application.inference_head(self._path, self._headers) if asks else None
-        head = Head(self._method, self._path, self._headers, keeps, inference)
+        head = Head(self._method, self._path, self._headers, keeps, inference, self._parser.get_http_version() != "1.0")
         self._last = (head, body) if isinstance(body, bytes) else None
         self._listener.take(head, body)
 

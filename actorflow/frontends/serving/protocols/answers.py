@@ -1,9 +1,10 @@
-"""`Answer`, and the answers to errors."""
+"""`Answer`, `Streamed`, and the answers to errors."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import AsyncGenerator
+from typing import Any, NamedTuple
 
 from actorflow.errors import OpError, Overloaded
 from actorflow.frontends.serving.protocols.bodies import TooLargeError
@@ -13,6 +14,16 @@ JSON = b"application/json"
 
 Answer = tuple[int, bytes, bytes, tuple[tuple[bytes, bytes], ...]]
 """Status, content type, body, further headers."""
+
+
+class Streamed(NamedTuple):
+    """An answer whose body comes in parts. The end of `parts` is the end of the answer; a client that leaves closes them."""
+
+    status: int
+    kind: bytes
+    parts: AsyncGenerator[bytes, None]
+    more: tuple[tuple[bytes, bytes], ...] = ()
+
 
 _STATUS = {
     1: 499,

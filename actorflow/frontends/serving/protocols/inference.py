@@ -52,7 +52,7 @@ class InferenceHead:
         error: InvalidArgumentError | None = None
         seconds = most_seconds
         try:
-            seconds = _limit(headers, most_seconds)
+            seconds = time_limit(headers, most_seconds)
         except InvalidArgumentError as refusal:
             error = refusal
         header = headers.get(b"inference-header-content-length")
@@ -146,7 +146,7 @@ def _least(left: float | None, other: float | None) -> float | None:
     return other if left is None else left if other is None else min(left, other)
 
 
-def _limit(headers: Mapping[bytes, bytes], timeout: float | None) -> float | None:
+def time_limit(headers: Mapping[bytes, bytes], timeout: float | None) -> float | None:
     """How many seconds a request has: those of its header `timeout-ms` or `x-request-timeout`, within the server's."""
     for key, scale in ((b"x-request-timeout", 1.0), (b"timeout-ms", 1e-3)):
         text = headers.get(key)

@@ -7,6 +7,7 @@ assign.py              TensorFlow's functions that change a variable: `assign`, 
 checkpoint.py          save and Restore as nodes (paper section 3.3)
 mutex.py               `CriticalSection`: parts of graphs that exclude each other, in all steps and sessions
                        (`tf.CriticalSection`)
+paged.py               attention over keys and values that are kept in pages
 scatter.py             updates of some rows of a variable, and other ways to change it: scatter, count up, read or compute
 scatter_nd.py          more updates of parts of a variable: rows multiplied, divided or bounded, and elements or slices by full
                        indices

@@ -1,0 +1,25 @@
+"""Models that generate: tokens one after another, for many requests at once, streamed in process and over HTTP.
+
+A program builds a graph of one step with `Decoding`: any number of tokens, each of some request and at some place of it. Keys and
+values, and recurrent states, are variables in blocks; a table names the blocks of each request. So one graph takes prompts and
+single tokens together, and no row is padded. `save` writes it; `Model` opens it, and `Model.generate` gives a stream of tokens.
+
+Requests join and leave between steps (continuous batching; Yu et al. 2022, Orca). A request gets all blocks that it may need
+when it begins, so none stops in its middle. It gives them back at its end, at once when its reader leaves.
+
+blocks.py      `Blocks`: the blocks of a pool that are free
+decoding.py    `Decoding`: the graph of a step
+description.py `Description`: facts of a model that its graph brings along
+http/          `/v2/models/NAME/generate`, `generate_stream`, `/v1/completions` and a page, as a plug-in of `serving`
+model.py       `Model`: a model in a session, and its loop of steps
+request.py     `Rules`: how tokens are chosen; `Request`: a request on its way
+saving.py      `save`: a saved model that generates
+scheduler.py   `Scheduler`: which tokens go through the next step
+stream.py      `Stream`: the tokens of a request as they come
+text.py        text of tokens as they come, and texts that end it
+tokenizers.py  bytes, characters, and the package `tokenizers`
+"""
+
+from actorflow.public import namespace as _namespace
+
+__getattr__, __dir__, __all__ = _namespace("af.generation", __name__)

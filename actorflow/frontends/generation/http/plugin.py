@@ -1,0 +1,129 @@
+"""`Generation`: the plug-in of the server of models that answers requests for text."""
+
+from __future__ import annotations
+
+import re
+import time
+import urllib.parse
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+from actorflow.engine.batching.rows import Batching
+from actorflow.engine.session.session import Session
+from actorflow.errors import InvalidArgumentError, NotFoundError, OpError
+from actorflow.exchange.sources.source import Source
+from actorflow.frontends.ext.asgi import Receive
+from actorflow.frontends.generation.description import METHOD
+from actorflow.frontends.generation.http import completions, generate, page
+from actorflow.frontends.generation.http.asked import MOST_BODY
+from actorflow.frontends.generation.model import Engine, generates
+from actorflow.frontends.generation.scheduler import Limits
+from actorflow.frontends.serving.protocols.answers import Answer, Streamed
+from actorflow.frontends.serving.protocols.bodies import load_json
+from actorflow.frontends.serving.protocols.inference import time_limit
+from actorflow.frontends.serving.protocols.questions import named
+from actorflow.frontends.serving.protocols.routes import Route
+
+if TYPE_CHECKING:
+    from actorflow.frontends.serving.application import Application
+    from actorflow.frontends.serving.versions import Served
+
+_PATH = re.compile(r"^/v2/models/(?P<model>[^/]+)(?:/versions/(?P<version>[^/]+))?/(?P<view>generate(?:_stream)?)/?$")
+
+
+class Generation:
+    """Streams of the models that generate."""
+
+    methods: Collection[str] = (METHOD,)
+
+    async def open(self, session: Session, source: Source, batching: Batching) -> Engine | None:
+        """The steps of a model that was loaded; None for a model that does not generate."""
+        if not generates(source.signatures):
+            return None
+        running = batching.max_size
+        limits = Limits(running, batching.max_queued, max(running, Limits().max_step_tokens))
+        engine = Engine(session, source.signatures, limits, None)
+        await engine.start()
+        return engine
+
+    def takes(self, method: str, path: str) -> bool:
+        """Whether it answers such requests."""
+        if method == "POST":
+            return path == completions.PATH or _PATH.match(path) is not None
+        return method == "GET" and path == page.PATH
+
+    async def respond(
+        self,
+        application: Application,
+        method: str,
+        path: str,
+        headers: Mapping[bytes, bytes],
+        content: bytes | list[bytes] | Receive,
+    ) -> Answer | Streamed:
+        """The answer to a request."""
+        if method == "GET":
+            return page.page([name for name, served in application.served.items() if _engine(served) is not None])
+        begun, name, status = time.perf_counter(), "", 499
+        target = _PATH.match(path)
+
+        async def work(body: bytes) -> Answer | Streamed:
+            nonlocal name
+            values = load_json(body)
+            seconds = time_limit(headers, application.timeout)
+            if target is None:
+                name = str(values.get("model"))
+                return await _complete(application, values, seconds)
+            name = urllib.parse.unquote(target["model"])
+            return await _generate(application, target, values, seconds)
+
+        try:
+            answer = await application.read(headers, content, MOST_BODY, work)
+            status = answer[0]
+            return answer
+        except OpError as error:
+            reply = completions.failure(error) if target is None else application.failure(path, error)
+            status = reply[0]
+            return reply
+        finally:
+            if name in application.served:
+                application.measures.request(name, "generate", status, time.perf_counter() - begun)
+
+
+async def _complete(application: Application, values: dict[str, Any], seconds: float | None) -> Answer | Streamed:
+    if not isinstance(values.get("model"), str):
+        raise InvalidArgumentError("The field 'model' is the name of a model.")
+    engine = _version(application, values["model"], None)[1]
+    completion = completions.begin(engine, values, seconds)
+    return completions.streamed(completion) if completion.is_streamed else await completions.whole(completion)
+
+
+async def _generate(
+    application: Application, target: re.Match[str], values: dict[str, Any], seconds: float | None
+) -> Answer | Streamed:
+    name = urllib.parse.unquote(target["model"])
+    version, engine = _version(application, name, Route("kserve", "", name, target["version"]).number)
+    stream = generate.begin(engine, values, seconds)
+    facts = {"model_name": name, "model_version": str(version)}
+    if isinstance(values.get("id"), str):
+        facts["id"] = values["id"]
+    if target["view"] == "generate_stream":
+        return generate.streamed(stream, facts)
+    return await generate.whole(stream, facts)
+
+
+def _version(application: Application, name: str, number: int | None) -> tuple[int, Engine]:
+    """The version and the steps of a model. Raises NotFoundError where it is not there, or does not generate."""
+    version, model = named(application.served, name).find(number)
+    for part in model.parts:
+        if isinstance(part, Engine):
+            return version, part
+    raise NotFoundError(f"The model {name!r} does not generate text.")
+
+
+def _engine(served: Served) -> Engine | None:
+    if not served.available():
+        return None
+    return next((part for part in served.find()[1].parts if isinstance(part, Engine)), None)
+
+
+PLUGIN = Generation()

@@ -1,0 +1,3 @@
+# `make names` writes this file from the marks in the sources.
+
+from actorflow.frontends.generation import *
