@@ -23,6 +23,7 @@ OTHER_PEERS = {
     "estimators": ("TensorFlow 2.15", "BENCH_ESTIMATORS_PYTHON", ".venv-bench-estimators/bin/python"),
     "torch_steps": ("PyTorch", "BENCH_TORCH_PYTHON", ".venv/bin/python"),
     "onnx_models": ("onnxruntime", "BENCH_ONNX_PYTHON", ".venv/bin/python"),
+    "awaiting": ("onnxruntime", "BENCH_ONNX_PYTHON", ".venv/bin/python"),
     "serving": ("onnxruntime", "BENCH_SERVING_PYTHON", ".venv/bin/python"),
 }
 """Families with a peer of their own: what it is, what names its interpreter, and which one that is by default."""

@@ -33,13 +33,10 @@ class Decoding:
 
     Example:
         >>> decoding = af.generation.Decoding(context=32, vocabulary=5, block_size=8, blocks=16)
-        >>> table = af.get_variable("embedding", [5, 12])
-        >>> rows = af.gather(table, decoding.tokens)
-        >>> heads = af.reshape(rows, [-1, 3, 4])
-        >>> seen = decoding.attention(heads, heads, heads)
-        >>> logits = af.matmul(decoding.last(rows + af.reshape(seen, [-1, 12])), table, transpose_b=True)
-        >>> decoding.choose(logits).dtype
-        af.int32
+        >>> heads = af.reshape(af.one_hot(decoding.tokens, 8), [-1, 2, 4])
+        >>> rows = af.reshape(decoding.attention(heads, heads, heads), [-1, 8])
+        >>> tokens = decoding.choose(decoding.last(rows)[:, :5])
+        >>> await af.generation.save(session, "models/echo/1", decoding)
 
     Args:
         context: the most tokens of a request: its prompt and its answer.
@@ -87,8 +84,8 @@ class Decoding:
         Example:
             >>> decoding = af.generation.Decoding(context=32, vocabulary=5)
             >>> heads = af.reshape(af.one_hot(decoding.tokens, 8), [-1, 2, 4])
-            >>> decoding.attention(heads, heads, heads).shape
-            TensorShape([None, 2, 4])
+            >>> decoding.attention(heads, heads, heads).shape.as_list(), session.graph is heads.graph
+            ([None, 2, 4], True)
 
         Args:
             query: [tokens, heads, size], float32.
@@ -130,6 +127,7 @@ class Decoding:
             >>> decoding = af.generation.Decoding(context=32, vocabulary=5)
             >>> before, variable = decoding.state(8)
             >>> decoding.keep(variable, af.tanh(before + af.one_hot(decoding.tokens, 8)))
+            >>> await session.run(af.local_variables_initializer())
 
         Args:
             size: the numbers of a row.

@@ -94,6 +94,10 @@ class Engine:
             self._moved.clear()
             await self._moved.wait()
 
+    def says(self) -> str:
+        """The requests for it, in a line."""
+        return "generates; POST /v1/completions, and the page /generate"
+
     def gauges(self) -> Mapping[str, tuple[str, float]]:
         """Numbers for `/metrics`: a help text and a value by name."""
         scheduler = self.scheduler

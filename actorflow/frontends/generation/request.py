@@ -19,10 +19,6 @@ class Rules:
     Example:
         >>> af.generation.Rules(max_tokens=8, temperature=0.7, top_p=0.9).top_k
         0
-        >>> af.generation.Rules(temperature=-1.0)
-        Traceback (most recent call last):
-            ...
-        InvalidArgumentError: The temperature is a number from 0 on, not -1.0.
 
     Args:
         max_tokens: the most tokens of the answer.

@@ -118,10 +118,11 @@ class Pieces:
     """A tokenizer of the package `tokenizers`, such as those in files `tokenizer.json`.
 
     Example:
-        >>> af.generation.Pieces("{}")
-        Traceback (most recent call last):
-            ...
-        UnimplementedError: ... needs the package tokenizers, which is not installed.
+        >>> try:
+        ...     af.generation.Pieces("{}")
+        ... except af.errors.OpError as error:  # no tokenizer, or the package is not installed
+        ...     print("The tokenizer of the model" in str(error))
+        True
 
     Args:
         text: the JSON of the tokenizer.

@@ -25,6 +25,9 @@ class Part(Protocol):
     async def close(self) -> None:
         """Ends its requests."""
 
+    def says(self) -> str:
+        """The requests that it answers, for the lines and the page of a server."""
+
     def gauges(self) -> Mapping[str, tuple[str, float]]:
         """What `/metrics` tells of it: a help text and a number by name."""
 

@@ -91,6 +91,8 @@ def lines(models: Mapping[str, Served], base: str, with_token: bool) -> list[str
         ends = " -> ".join([_ports(entry.signature.inputs), _ports(entry.signature.outputs)])
         said.append(f"  {entry.model}, version {', '.join(map(str, entry.versions))}: {entry.name}({ends})")
         command = command or entry.command(base, with_token)
+    for name, says in _parts(models):
+        said.append(f"  {name}: {says}")
     said += [] if said else ["  no model answers yet"]
     return said + ([command] if command else [])
 
@@ -110,6 +112,7 @@ def page(models: Mapping[str, Served], base: str, with_token: bool) -> Answer:
             f"POST {_plain(entry.path)}</p><table>{''.join(rows)}</table>"
             + (f"<pre>{_plain(command)}</pre>" if command else "")
         )
+    parts += [f"<h2>{_plain(name)}</h2><p>{_plain(says)}</p>" for name, says in _parts(models)]
     body = "".join(parts) or "<p>No model answers yet.</p>"
     text = (
         f"<!doctype html><html lang=en><meta charset=utf-8><title>actorflow serve</title><style>{_STYLE}</style>"
@@ -143,6 +146,14 @@ def openapi(models: Mapping[str, Served]) -> Answer:
         body = {"required": True, "content": {"application/json": content}}
         paths.setdefault(entry.path, {"post": post | {"requestBody": body}})
     return ok({"openapi": "3.1.0", "info": {"title": "actorflow serve", "version": "1"}, "paths": paths})
+
+
+def _parts(models: Mapping[str, Served]) -> Iterator[tuple[str, str]]:
+    """The models with work of plug-ins, and what that answers."""
+    for name, served in models.items():
+        if served.available():
+            for part in served.find(None)[1].parts:
+                yield name, part.says()
 
 
 def _operation(summary: str) -> dict[str, Any]:
