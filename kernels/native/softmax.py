@@ -82,9 +82,9 @@ def rotary(xp: Any, x: Any, cosines: Any, sines: Any) -> Any:
 
 @kernel("PagedAttention", device="CPU", dtypes=frozenset((dtypes.float32,)), library="native")
 def paged_attention(
-    xp: Any, keys: VariableState, values: VariableState, *given: Any, block_size: int, scale: float
+    xp: Any, keys: VariableState, values: VariableState, *inputs: Any, block_size: int, scale: float
 ) -> Any:
     rows = [
-        np.ascontiguousarray(array) for array in given[:3]
+        np.ascontiguousarray(array) for array in inputs[:3]
     ]  # as they lie in one product for all heads, they are short
-    return _paged(keys.writable(), values.writable(), *rows, *given[3:], block_size, float(scale))
+    return _paged(keys.writable(), values.writable(), *rows, *inputs[3:], block_size, float(scale))

@@ -1,6 +1,6 @@
 """The kernel that chooses tokens by their logits.
 
-A row's random number is one round of SplitMix64 (Steele et al. 2014) over its seed, and one more over its place, so that all rows
+A row's random number is one round of SplitMix64 (Steele et al. 2014) over its seed, and another round over its place. So all rows
 are drawn at once, and none depends on another.
 """
 

@@ -1,4 +1,4 @@
-"""Models that generate: tokens one after another, for many requests at once, streamed in process and over HTTP.
+"""Models that generate: token by token, for many requests at once, streamed in process and over HTTP.
 
 A program builds a graph of one step with `Decoding`: any number of tokens, each of some request and at some place of it. Keys and
 values, and recurrent states, are variables in blocks; a table names the blocks of each request. So one graph takes prompts and

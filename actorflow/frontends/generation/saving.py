@@ -80,6 +80,6 @@ async def save(
 
 
 def _signature(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> SignatureDef:
-    taken = {name: build_tensor_info(tensor) for name, tensor in inputs.items()}
-    given = {name: build_tensor_info(tensor) for name, tensor in outputs.items()}
-    return build_signature_def(taken, given, METHOD)
+    sources = {name: build_tensor_info(tensor) for name, tensor in inputs.items()}
+    results = {name: build_tensor_info(tensor) for name, tensor in outputs.items()}
+    return build_signature_def(sources, results, METHOD)

@@ -27,7 +27,7 @@ class Limits:
 
     Args:
         max_running: the most requests that go through a step together.
-        max_queued: the most requests that wait; one more is refused.
+        max_queued: the most requests that wait; another request is refused.
         max_step_tokens: the most tokens of a step. A longer prompt is read in several steps, beside the others.
         max_unread: after so many tokens that its reader has not taken, a request rests.
         unread_seconds: after how many seconds of rest it is cancelled.
@@ -159,7 +159,7 @@ class Scheduler:
         }
 
     def advance(self, step: Step, chosen: Sequence[int]) -> None:
-        """Takes the tokens that a step chose, one for each of its requests. Those that have ended meanwhile take none."""
+        """Takes the tokens that a step chose, a token for each of its requests. Those that have ended meanwhile take none."""
         for request, count, token in zip(step.requests, step.counts, chosen):
             if request.is_ended:
                 continue

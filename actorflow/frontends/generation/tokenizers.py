@@ -93,7 +93,7 @@ class Characters:
         self._alphabet = alphabet
         self._numbers = {letter: number for number, letter in enumerate(alphabet)}
         if len(self._numbers) != len(alphabet) or not alphabet:
-            raise InvalidArgumentError("An alphabet has each of its characters once, and one at least.")
+            raise InvalidArgumentError("An alphabet has each of its characters once, and is not empty.")
 
     def encode(self, text: str) -> list[int]:
         """The tokens of a text. Raises InvalidArgumentError for a character that is not in the alphabet."""

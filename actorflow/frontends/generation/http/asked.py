@@ -1,4 +1,4 @@
-"""The fields of a request for text, each checked, with a sentence that names it where it does not fit."""
+"""The fields of a request for text, each checked, with a sentence that names a field that does not fit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RULES = {"max_tokens": int, "temperature": float, "top_k": int, "top_p": float,
 
 
 def rules_of(values: Mapping[str, Any]) -> Rules:
-    """The rules of a request. A field that is missing or null has the usual value; without a seed, one is drawn.
+    """The rules of a request. A field that is missing or null has the usual value; without a seed, a seed is drawn.
 
     Args:
         values: the fields `max_tokens`, `temperature`, `top_k`, `top_p` and `seed`.
@@ -63,7 +63,7 @@ def check_fields(values: Mapping[str, Any], fields: Collection[str], what: str =
 
 
 def flag(values: Mapping[str, Any], name: str) -> bool:
-    """A field that is true or false, and false where it is missing. Raises InvalidArgumentError for others."""
+    """A field that is true or false; a missing field is false. Raises InvalidArgumentError for others."""
     value = values.get(name)
     if value is not None and not isinstance(value, bool):
         raise InvalidArgumentError(f"The field {name!r} is true or false, not {str(value)[:40]!r}.")

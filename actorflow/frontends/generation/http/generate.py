@@ -49,7 +49,7 @@ async def whole(stream: Stream, facts: dict[str, str]) -> Answer:
 
 
 def streamed(stream: Stream, facts: dict[str, str]) -> Streamed:
-    """The answer as events, one for each token that has text. The arguments are those of `whole`."""
+    """The answer as events: an event for each token that has text. The arguments are those of `whole`."""
 
     async def parts() -> AsyncGenerator[bytes, None]:
         try:

@@ -112,7 +112,7 @@ async def _generate(
 
 
 def _version(application: Application, name: str, number: int | None) -> tuple[int, Engine]:
-    """The version and the steps of a model. Raises NotFoundError where it is not there, or does not generate."""
+    """The version and the steps of a model. Raises NotFoundError for a model that is absent, or does not generate."""
     version, model = named(application.served, name).find(number)
     for part in model.parts:
         if isinstance(part, Engine):
