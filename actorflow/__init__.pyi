@@ -272,6 +272,7 @@ from actorflow.graph.ops.io.files import read_file as read_file
 from actorflow.graph.ops.io.files import write_file as write_file
 from actorflow.graph.ops.io.parsing import FixedLenFeature as FixedLenFeature
 from actorflow.graph.ops.io.parsing import FixedLenSequenceFeature as FixedLenSequenceFeature
+from actorflow.graph.ops.io.parsing import SparseFeature as SparseFeature
 from actorflow.graph.ops.io.parsing import VarLenFeature as VarLenFeature
 from actorflow.graph.ops.io.parsing import parse_example as parse_example
 from actorflow.graph.ops.io.parsing import parse_single_example as parse_single_example
@@ -667,6 +668,7 @@ __all__ = [
     "SessionLimits",
     "SessionStatistics",
     "SparseConditionalAccumulator",
+    "SparseFeature",
     "SparseTensor",
     "SparseTensorSpec",
     "SparseTensorValue",

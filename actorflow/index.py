@@ -49,6 +49,7 @@ NAMES: dict[str, dict[str, str]] = {
         "SessionLimits": "actorflow.engine.session.settings",
         "SessionStatistics": "actorflow.engine.session.statistics",
         "SparseConditionalAccumulator": "actorflow.graph.ops.state.accumulators",
+        "SparseFeature": "actorflow.graph.ops.io.parsing",
         "SparseTensor": "actorflow.graph.sparse_tensor",
         "SparseTensorSpec": "actorflow.models.data.spec",
         "SparseTensorValue": "actorflow.graph.sparse_tensor",
@@ -803,6 +804,7 @@ NAMES: dict[str, dict[str, str]] = {
     "af.io": {
         "FixedLenFeature": "actorflow.graph.ops.io.parsing",
         "FixedLenSequenceFeature": "actorflow.graph.ops.io.parsing",
+        "SparseFeature": "actorflow.graph.ops.io.parsing",
         "TFRecordCompressionType": "actorflow.base.records.files",
         "TFRecordOptions": "actorflow.base.records.files",
         "TFRecordWriter": "actorflow.base.records.files",

@@ -27,6 +27,7 @@ from actorflow.graph.ops.io.images import encode_png as encode_png
 from actorflow.graph.ops.io.images import is_jpeg as is_jpeg
 from actorflow.graph.ops.io.parsing import FixedLenFeature as FixedLenFeature
 from actorflow.graph.ops.io.parsing import FixedLenSequenceFeature as FixedLenSequenceFeature
+from actorflow.graph.ops.io.parsing import SparseFeature as SparseFeature
 from actorflow.graph.ops.io.parsing import VarLenFeature as VarLenFeature
 from actorflow.graph.ops.io.parsing import parse_example as parse_example
 from actorflow.graph.ops.io.parsing import parse_single_example as parse_single_example
@@ -38,6 +39,7 @@ from actorflow.graph.ops.sparse.serialize import serialize_sparse as serialize_s
 __all__ = [
     "FixedLenFeature",
     "FixedLenSequenceFeature",
+    "SparseFeature",
     "TFRecordCompressionType",
     "TFRecordOptions",
     "TFRecordWriter",

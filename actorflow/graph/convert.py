@@ -225,6 +225,8 @@ def _from_python(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
         raise ValueError("None values not supported: None can't become a tensor.")
     try:
         natural = np.array(value)
+    except UnicodeDecodeError:  # text beside bytes
+        natural = np.array(value, dtype=object)
     except ValueError:
         raise ValueError(
             f"{_short(value)} must be a dense array: its parts have different shapes (setting an array element with a sequence)."

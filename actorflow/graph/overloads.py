@@ -6,8 +6,11 @@ The ops register the functions here (`actorflow.graph.ops.operators`), because a
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+import numpy as np
 
 from actorflow.errors import with_topic
 
@@ -32,6 +35,26 @@ _ONE_WAY = ("abs", "ge", "getitem", "gt", "invert", "le", "lt", "neg")
 _BOTH_WAYS = ("add", "and", "div", "floordiv", "matmul", "mod", "mul", "or", "pow", "sub", "truediv", "xor")
 OPERATORS = frozenset(f"__{name}__" for name in (*_ONE_WAY, *_BOTH_WAYS, *(f"r{name}" for name in _BOTH_WAYS)))
 """The methods of `Overloads` that build nodes."""
+
+
+def _delegating(method: Callable[..., Any], reflected: str) -> Callable[..., Any]:
+    """The operator, which leaves an object that is no value to the object's own operator, as TensorFlow's do."""
+
+    @functools.wraps(method)
+    def operator(self: Any, other: Any) -> Any:
+        try:
+            return method(self, other)
+        except TypeError:
+            kind = type(other)
+            is_foreign = not isinstance(other, _VALUES) and not kind.__module__.startswith("actorflow.")
+            if is_foreign and hasattr(kind, reflected):
+                return NotImplemented
+            raise
+
+    return operator
+
+
+_VALUES = (bool, int, float, complex, str, bytes, list, tuple, np.ndarray, np.generic)
 
 
 class Overloads:
@@ -179,3 +202,7 @@ class Overloads:
 
     def __getitem__(self, key: Any) -> Tensor:
         return _call("getitem", self, key)
+
+
+for _name in _BOTH_WAYS:
+    setattr(Overloads, f"__{_name}__", _delegating(getattr(Overloads, f"__{_name}__"), f"__r{_name}__"))

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from actorflow.base import dialect
 from actorflow.base.reports.user_line import user_line
 from actorflow.errors import describe
 from actorflow.graph.device_spec import DeviceSpec
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 DeviceFunction: TypeAlias = "Callable[[Operation], str | None]"
 _NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*")
 _SCOPE_NAME = re.compile(r"[A-Za-z0-9_.\-/]*")
+_BARE_DEVICE = re.compile(r"(device:)?(cpu|gpu):(\d+|\*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,7 @@ class Scoped:
             raise TypeError(f"The name of a scope is a text, not {name!r:.60}, of type {type(name).__name__}.")
         if name and not (_SCOPE_NAME if of(self).names else _NAME).fullmatch(name):
             raise ValueError(
-                f"{name!r} is no name for a scope: letters, digits and _ . - / are allowed"
+                f"{name!r} is not a valid scope name: letters, digits and _ . - / are allowed"
                 + (", and at the root it can't start with _ - or /." if _SCOPE_NAME.fullmatch(name) else ".")
             )
         if not name:
@@ -224,8 +226,7 @@ class Scoped:
         with changed(self, controls=(*of(self).controls, ControlScope(tuple(names)))):
             yield
 
-    @contextmanager
-    def device(self, device: str | DeviceSpec | DeviceFunction | None) -> Iterator[None]:
+    def device(self, device: str | DeviceSpec | DeviceFunction | None) -> AbstractContextManager[None]:
         """Asks for a device (a full or partial name, or a function of the operation) for nodes made inside.
 
         Inner scopes override outer scopes part by part; None ignores the outer scopes.
@@ -238,7 +239,14 @@ class Scoped:
         if device is not None and not callable(device):
             if not isinstance(device, (str, DeviceSpec)):
                 raise TypeError(f"A device is asked for by its name or by a function, but {device!r:.60} was given.")
-            DeviceSpec.parse(device := str(device))
+            device = str(device)
+            if _BARE_DEVICE.fullmatch(device) and dialect.speaks_v1():  # TensorFlow takes "cpu:0" for "/cpu:0"
+                device = f"/{device}"
+            DeviceSpec.parse(device)
+        return self._on(device)
+
+    @contextmanager
+    def _on(self, device: str | DeviceFunction | None) -> Iterator[None]:
         with changed(self, devices=(*of(self).devices, device)):
             yield
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.graph.ops.array.scatter import check_updates
+
 from ..shared.scipy_parts import part
 from ..strings.objects import moving_kernel
 from .shape import axis_in
@@ -87,6 +89,8 @@ def row_numbers(indices: Any, shape: tuple[int, ...]) -> Any:
     points = indices.reshape(math.prod(indices.shape[:-1]), indices.shape[-1])
     inside = ((points >= 0) & (points < np.array(shape, points.dtype))).all(axis=1)
     if not inside.all():
+        if 0 in shape:
+            raise ValueError(f"Requested more than 0 entries, but params is empty. Params shape: {shape}.")
         bad = int(inside.argmin())
         place = ",".join(str(int(i)) for i in np.unravel_index(bad, indices.shape[:-1])) if indices.ndim > 1 else ""
         raise ValueError(f"indices[{place}] = {points[bad].tolist()} does not index into param shape {shape}.")
@@ -122,8 +126,8 @@ def accumulate(xp: Any, ufunc: Any, rows: Any, numbers: Any, updates: Any) -> No
 def scatter_nd(xp: Any, indices: Any, updates: Any, shape: Any, *, out: Any = None) -> Any:
     sizes = tuple(shape.tolist())
     depth = indices.shape[-1]
-    if depth > len(sizes) or updates.shape != indices.shape[:-1] + sizes[depth:]:
-        raise ValueError(f"Updates {updates.shape} don't fit indices {indices.shape} into a result of shape {sizes}.")
+    if 0 in sizes or depth > len(sizes) or updates.shape != indices.shape[:-1] + sizes[depth:]:
+        check_updates(updates.shape, indices.shape, sizes)
     if out is None:
         out = xp.empty(sizes, updates.dtype)
     out[...] = b"" if out.dtype == object else 0

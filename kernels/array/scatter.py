@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from actorflow.base.registry.kernel import kernel
+from actorflow.graph.ops.array.scatter import check_updates
 
 from ..strings.objects import moving_kernel
 from .gather import accumulate, row_numbers
@@ -14,8 +15,8 @@ from .gather import accumulate, row_numbers
 def _copied(xp: Any, tensor: Any, indices: Any, updates: Any, out: Any) -> tuple[Any, Any, Any]:
     """The copy, its slices as rows of a matrix, and the number of the row for each point."""
     depth = indices.shape[-1] if indices.ndim else len(tensor.shape) + 1
-    if depth > tensor.ndim or updates.shape != indices.shape[:-1] + tensor.shape[depth:]:
-        raise ValueError(f"Updates {updates.shape} don't fit indices {indices.shape} into a tensor of {tensor.shape}.")
+    if not tensor.size or depth > tensor.ndim or updates.shape != indices.shape[:-1] + tensor.shape[depth:]:
+        check_updates(updates.shape, indices.shape, tensor.shape)
     if out is None:
         out = xp.empty(tensor.shape, tensor.dtype)
     out[...] = tensor

@@ -95,7 +95,9 @@ def stacked(xp: Any, items: list[Any], dtype: DType, shape: Shape) -> Any:
     if not items:
         if shape is None or None in shape:
             raise InvalidArgumentError(
-                "An empty list is stacked, and the shape of its elements is not known.", hint="Give element_shape."
+                f"TensorArray has size zero, but element shape {show(shape)} is not fully defined. Currently only static shapes "
+                f"are supported when packing zero-size TensorArrays.",
+                hint="Give element_shape.",
             )
         return xp.zeros((0, *shape), dtype.numpy_dtype)
     if any(np.shape(item) != np.shape(items[0]) for item in items):

@@ -14,6 +14,7 @@ from actorflow.base.dtypes import DType, as_dtype, in_words, string
 from actorflow.base.records import csv
 from actorflow.base.records.proto_tensor import example_from_json, read_tensor, write_tensor
 from actorflow.base.records.unpacking import Unpacker, check_unpacked, most_unpacked
+from actorflow.base.records.wire import BrokenMessageError
 from actorflow.base.registry.kernel import kernel
 from actorflow.errors import DataLossError, InvalidArgumentError
 
@@ -170,7 +171,15 @@ def serialize_tensor(xp: Any, tensor: Any) -> Any:
 
 @kernel("ParseTensor")
 def parse_tensor(xp: Any, serialized: Any, *, out_type: DType) -> Any:
-    dtype, array = read_tensor(as_arrays(serialized).item())
+    strings = as_arrays(serialized)
+    if strings.ndim:
+        raise InvalidArgumentError(f"Expected `serialized` to be a scalar, got shape: {strings.shape}")
+    data = strings.item()
+    try:
+        dtype, array = read_tensor(data)
+    except BrokenMessageError as error:
+        shown = data[:40].decode(errors="replace")
+        raise InvalidArgumentError(f"Could not parse `serialized` as TensorProto: '{shown}'. {error.message}") from None
     if dtype is not out_type:
         raise InvalidArgumentError(f"Type mismatch between parsed tensor ({dtype}) and dtype ({out_type})")
     return array if dtype is string else xp.asarray(array)

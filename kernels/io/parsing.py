@@ -8,51 +8,59 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.base.dtypes import DType, as_dtype
+from actorflow.base.dtypes import DType, as_dtype, float32, in_words, int64, string
 from actorflow.base.records.features import read_example, read_feature, read_sequence_example
 from actorflow.base.records.wire import BrokenMessageError
 from actorflow.base.registry.kernel import kernel
-from actorflow.base.shapes import Shape
+from actorflow.base.shapes import Shape, show
 from actorflow.errors import InvalidArgumentError
 
 from ..strings.objects import as_arrays
 from .columns import FEWEST, Column, read_columns
 
+_LISTS = {float32: "float", int64: "int64", string: "bytes"}
+"""TensorFlow's word for the list of each type in a Feature."""
+
 
 class _Example:
     """One message's features, and what to call it in errors."""
 
-    def __init__(self, features: Mapping[bytes, bytes], label: str) -> None:
+    def __init__(self, features: Mapping[bytes, bytes], label: str, index: int = 0) -> None:
         self._features = features
         self.label = label
+        self.index = index
 
     def values(self, key: str, dtype: DType) -> Any:
         """The vector of a feature; None for a missing feature."""
         body = self._features.get(key.encode())
-        return None if body is None else values_of(body, key, dtype, self.label)
+        return None if body is None else values_of(body, f"{self.label}, Feature: {key}", dtype)
 
 
-def values_of(body: bytes, key: str, dtype: DType, label: str) -> Any:
-    """The vector in a Feature message; None for a message without a vector."""
+def values_of(body: bytes, where: str, dtype: DType) -> Any:
+    """The vector in a Feature message; None for a message without a vector. `where` begins the sentence of an error."""
     try:
         feature = read_feature(body)
     except BrokenMessageError as error:
-        raise InvalidArgumentError(f"{label}: the feature {key!r} can't be parsed: {error.message}") from None
+        raise InvalidArgumentError(f"{where}. The feature can't be parsed: {error.message}") from None
     if feature is None:
         return None
     if feature[0] is not dtype:
-        raise InvalidArgumentError(f"{label}: the feature {key!r} has type {feature[0]}, but {dtype} is expected.")
+        raise InvalidArgumentError(
+            f"{where}.  Data types don't match. Expected type: {in_words(dtype)}  Feature is: {_LISTS[feature[0]]}_list"
+        )
     return feature[1]
 
 
 def _examples(serialized: Any, names: Any = ()) -> list[_Example]:
     result = []
     for index, message in enumerate(serialized.reshape(-1).tolist()):
-        label = f"Example {names[index].decode(errors='replace')!r}" if len(names) else f"Example {index}"
+        label = f"Name: {names[index].decode(errors='replace') if len(names) else '<unknown>'}"
         try:
-            result.append(_Example(read_example(message), label))
+            result.append(_Example(read_example(message), label, index))
         except BrokenMessageError as error:
-            raise InvalidArgumentError(f"{label}: {message[:40]!r} is no Example. {error.message}") from None
+            raise InvalidArgumentError(
+                f"{label}, Index: {index}.  Could not parse example input, value: {message[:40]!r}. {error.message}"
+            ) from None
     return result
 
 
@@ -61,15 +69,18 @@ def _fixed(example: _Example, key: str, shape: Any, default: Any, dtype: DType) 
     if values is None:
         if not default.size and math.prod(shape):
             raise InvalidArgumentError(
-                f"{example.label}: the feature {key!r} ({dtype}) is required but could not be found."
+                f"{example.label}, Feature: {key} (data type: {in_words(dtype)}) is required but could not be found."
             )
         values = default.reshape(-1)
-    return _shaped(values, shape, key, example.label)
+    return _shaped(values, shape, dtype, f"{example.label}, Key: {key}, Index: {example.index}")
 
 
-def _shaped(values: Any, shape: Any, key: str, label: str) -> Any:
+def _shaped(values: Any, shape: Any, dtype: DType, where: str) -> Any:
     if len(values) != math.prod(shape):
-        raise InvalidArgumentError(f"{label}: the feature {key!r} has {len(values)} values, but its shape is {shape}.")
+        raise InvalidArgumentError(
+            f"{where}.  Number of {_LISTS[dtype]} values != expected.  values size: {len(values)} but output shape: "
+            f"{show(shape)}"
+        )
     return values.reshape(shape)
 
 
@@ -80,7 +91,8 @@ def _sequence(example: _Example, key: str, shape: Any, dtype: DType) -> Any:
     step = math.prod(shape)
     if not step or len(values) % step:
         raise InvalidArgumentError(
-            f"{example.label}: the feature {key!r} has {len(values)} values, which are no steps of shape {shape}."
+            f"{example.label}, Key: {key}, Index: {example.index}.  Number of {_LISTS[dtype]} values is not a multiple of "
+            f"stride length. Saw {len(values)} values but output shape is: {show(shape)}"
         )
     return values.reshape(-1, *shape)
 
@@ -230,29 +242,42 @@ def parse_single_sequence_example(
     feature_list_dense_shapes: Sequence[tuple[int, ...]],
     feature_list_dense_missing_assumed_empty: Sequence[str],
 ) -> Any:
-    label = f"SequenceExample {as_arrays(debug_name).item().decode(errors='replace')!r}"
+    label = f"Name: {as_arrays(debug_name).item().decode(errors='replace') or '<unknown>'}"
     message = as_arrays(serialized)
     if message.ndim:
         raise InvalidArgumentError(f"One message is parsed, but the shape is {message.shape}.")
     try:
         context, lists = read_sequence_example(message.item())
     except BrokenMessageError as error:
-        raise InvalidArgumentError(f"{label}: {message.item()[:40]!r} is none. {error.message}") from None
+        raise InvalidArgumentError(
+            f"{label}.  Could not parse example input, value: {message.item()[:40]!r}. {error.message}"
+        ) from None
     dense_context = list(zip(context_dense_keys, context_dense_shapes, context_dense_defaults))
     outputs = _single(_Example(context, label), context_sparse_keys, context_sparse_types, dense_context)
     outputs += _columns(
         [
-            _ragged([values_of(body, key, dtype, label) for body in lists.get(key.encode(), ())], dtype)
+            _ragged(
+                [
+                    values_of(body, f"{label}, Feature list: {key}, Index: {index}", dtype)
+                    for index, body in enumerate(lists.get(key.encode(), ()))
+                ],
+                dtype,
+            )
             for key, dtype in zip(feature_list_sparse_keys, feature_list_sparse_types)
         ]
     )
     for key, dtype, shape in zip(feature_list_dense_keys, feature_list_dense_types, feature_list_dense_shapes):
         if key.encode() not in lists and key not in feature_list_dense_missing_assumed_empty:
-            raise InvalidArgumentError(f"{label}: the sequence {key!r} is required but could not be found.")
+            raise InvalidArgumentError(
+                f"{label}, Feature list '{key}' is required but could not be found.  Did you mean to include it in "
+                f"feature_list_dense_missing_assumed_empty or feature_list_dense_defaults?",
+                hint="Say allow_missing=True for the feature.",
+            )
         bodies = lists.get(key.encode(), [])
         result = np.empty((len(bodies), *shape), dtype.numpy_dtype)
         for index, body in enumerate(bodies):
-            values = values_of(body, key, dtype, label)
-            result[index] = _shaped(np.empty(0) if values is None else values, shape, f"{key}[{index}]", label)
+            values = values_of(body, f"{label}, Feature list: {key}, Index: {index}", dtype)
+            where = f"{label}, Key: {key}, Index: {index}"
+            result[index] = _shaped(np.empty(0) if values is None else values, shape, dtype, where)
         outputs.append(result)
     return _result(outputs)

@@ -10,6 +10,7 @@ import numpy as np
 from actorflow.base.dtypes import string
 from actorflow.base.records.formats import FixedLength, Format, Lines, TFRecords, WholeFile
 from actorflow.base.records.reading.reader import ReaderState
+from actorflow.base.records.wire import BrokenMessageError
 from actorflow.base.registry.kernel import kernel
 from actorflow.engine.runtime.context import KernelContext, StepHandle
 from actorflow.engine.runtime.diagnostics.waits import Wait
@@ -20,6 +21,14 @@ from .queues.core import Take
 from .queues.shared import SharedQueue
 
 _PACKINGS = ("", "ZLIB", "GZIP")
+_KINDS = {
+    WholeFile: "WholeFileReader",
+    Lines: "TextLineReader",
+    FixedLength: "FixedLengthRecordReader",
+    TFRecords: "TFRecordReader",
+    type(None): "IdentityReader",
+}
+"""The name of the reader of each format."""
 
 
 def _open(
@@ -141,4 +150,11 @@ def serialize_state(xp: Any, reader_handle: ReaderState) -> bytes:
 
 @kernel("ReaderRestoreStateV2")
 def restore_state(xp: Any, reader_handle: ReaderState, state: Any) -> None:
-    reader_handle.restore(np.asarray(state, object).item())
+    data = np.asarray(state, object).item()
+    try:
+        reader_handle.restore(data)
+    except (BrokenMessageError, InvalidArgumentError) as error:
+        kind = _KINDS[type(reader_handle.how)]
+        raise InvalidArgumentError(
+            f"Could not parse state for {kind} '{reader_handle.name}'. {error.message}"
+        ) from None

@@ -23,19 +23,28 @@ def _check_length(data: Any, ids: Any) -> None:
         raise ValueError(f"There are segment ids of shape {ids.shape} for data of shape {data.shape}.")
 
 
-def _check_order(rises: bool) -> None:
-    if not rises:
-        raise ValueError("segment ids must be >= 0, and never fall: these segment ids are not increasing.")
-
-
-def _rise(ids: Any) -> bool:
-    return not ids.size or bool(ids[0] >= 0 and (ids[1:] >= ids[:-1]).all())
+def check_order(ids: Any, length: int | None = None) -> None:
+    """Raises ValueError where sorted segment ids are negative, fall, or (with a `length`) reach it."""
+    if not ids.size:
+        return
+    if ids[0] >= 0 and (ids[1:] >= ids[:-1]).all() and (length is None or ids[-1] < length):
+        return
+    if ids[-1] < 0:
+        raise ValueError(f"segment ids must be >= 0, but the last is {int(ids[-1])}.")
+    limit = int(ids[-1]) + 1 if length is None else length
+    outside = (ids < 0) | (ids >= limit)
+    if outside.any():
+        raise ValueError(
+            f"Segment id {int(ids[outside.argmax()])} out of range [0, {limit}), possibly because 'segment_ids' input is not "
+            f"sorted."
+        )
+    raise ValueError("segment ids must be >= 0, and never fall: these segment ids are not increasing.")
 
 
 def _runs(xp: Any, ids: Any) -> tuple[Any, Any]:
     """The start of each run of equal ids, and the ids of the runs. There is at least one run."""
     if ids.size > _FEW:
-        _check_order(_rise(ids))
+        check_order(ids)
         new = xp.empty(ids.size, bool)
         new[0] = True
         xp.not_equal(ids[1:], ids[:-1], out=new[1:])
@@ -47,12 +56,12 @@ def _runs(xp: Any, ids: Any) -> tuple[Any, Any]:
 @functools.lru_cache(1024)
 def _few_runs(ids: bytes, kind: Any) -> tuple[Any, Any]:
     """The same for a few ids, which mostly are those of the step before: looked up, they cost less than a call of numpy."""
-    numbers = np.frombuffer(ids, kind).tolist()
+    vector = np.frombuffer(ids, kind)
+    check_order(vector)
+    numbers = vector.tolist()
     values, starts = numbers[:1], [0]
-    _check_order(values[0] >= 0)
     for place, number in enumerate(numbers):
         if number != values[-1]:
-            _check_order(number > values[-1])
             values.append(number)
             starts.append(place)
     return np.array(starts), np.array(values)
@@ -98,7 +107,7 @@ def segment_sum(xp: Any, data: Any, ids: Any) -> Any:
             return result
     if xp is np and data.size >= WORTH_SCIPY and data.ndim > 1:
         _check_length(data, ids)
-        _check_order(_rise(ids))
+        check_order(ids)
         result = np.zeros((int(ids[-1]) + 1, *data.shape[1:]), data.dtype)
         if add_rows(result, ids, data):
             return result
@@ -145,8 +154,9 @@ def _unsorted(xp: Any, ufunc: Any, data: Any, ids: Any, count: Any, empty: Any, 
     flat, rows = ids.reshape(-1), data.reshape(ids.size, *row)
     if flat.size and flat.max() >= length:
         bad = int(flat.argmax())
+        place = ",".join(str(int(i)) for i in np.unravel_index(bad, ids.shape)) or "0"
         raise ValueError(
-            f"segment_ids[{bad}] = {int(flat[bad])} is out of range [0, {length}), the segments that there are."
+            f"segment_ids[{place}] = {int(flat[bad])} is out of range [0, {length}), the segments that there are."
         )
     if flat.size and flat.min() < 0:
         kept = flat >= 0

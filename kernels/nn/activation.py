@@ -204,6 +204,8 @@ _UNSIGNED = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}  # as which a negat
 
 @kernel("SparseSoftmaxCrossEntropyWithLogits")
 def sparse_softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
+    if labels.ndim != 1:
+        raise ValueError(f"labels must be 1-D, but got shape {labels.shape}.")
     if logits.ndim != 2 or labels.shape != logits.shape[:1]:
         raise ValueError(f"Labels of shape {labels.shape} don't fit logits of shape {logits.shape}.")
     classes = logits.shape[1]

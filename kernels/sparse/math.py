@@ -20,11 +20,15 @@ def sparse_tensor_dense_matmul(
 ) -> Any:
     if len(shape) != 2 or values.shape != indices.shape[:1]:
         raise ValueError(f"A sparse matrix is needed, but its dense shape is {shape.tolist()}.")
-    check_inside(indices, shape)
     right = xp.conjugate(b).T if adjoint_b else b
     size, (rows, columns), factors = shape.tolist(), indices.T, values
     if adjoint_a:
         size, rows, columns, factors = size[::-1], columns, rows, xp.conjugate(values)
+    for what, numbers, place, limit in (("k", columns, 1 - adjoint_a, size[1]), ("m", rows, int(adjoint_a), size[0])):
+        outside = (numbers < 0) | (numbers >= limit)
+        if outside.any():
+            at = int(outside.argmax())
+            raise ValueError(f"{what} ({int(numbers[at])}) from index[{at},{place}] out of bounds (>={limit})")
     if size[1] != right.shape[0]:
         raise ValueError(
             f"Dimensions must be equal, but are {size[1]} and {right.shape[0]}: the columns of the first, the rows of the second."
@@ -99,7 +103,7 @@ def sparse_add_grad(xp: Any, gradient: Any, a_indices: Any, b_indices: Any, sum_
 def sparse_tensor_dense_add(xp: Any, indices: Any, values: Any, shape: Any, b: Any) -> Any:
     if tuple(shape.tolist()) != b.shape:
         raise ValueError(f"A sparse tensor of shape {shape.tolist()} can't be added to a dense one of shape {b.shape}.")
-    check_inside(indices, shape)
+    check_inside(indices, shape, "invalid index: ")
     result = xp.array(b)
     xp.add.at(result, tuple(indices.T), values)
     return result

@@ -6,7 +6,8 @@ from typing import Any
 
 from actorflow.base.registry.kernel import kernel
 
-from ..array.gather import accumulate, check_indices
+from ..array.gather import accumulate
+from ..math.segment import check_order
 
 
 @kernel("SparseSegmentSum", "SparseSegmentSumWithNumSegments")
@@ -33,9 +34,11 @@ def _sums(xp: Any, data: Any, indices: Any, ids: Any, count: Any) -> tuple[Any, 
             f"Rows of shape {data.shape} are picked by a vector of indices (the shape is {indices.shape}), each of which "
             f"has one segment id (the shape is {ids.shape})."
         )
-    check_indices(indices, data.shape[0])
-    if ids.size and (ids[0] < 0 or (xp.diff(ids) < 0).any()):
-        raise ValueError("segment ids must be >= 0, and never fall: these segment ids are not increasing.")
+    outside = (indices < 0) | (indices >= data.shape[0])
+    if outside.any():
+        at = int(outside.argmax())
+        raise ValueError(f"indices[{at}] == {int(indices[at])} out of range [0, {data.shape[0]})")
+    check_order(ids)
     least = int(ids[-1]) + 1 if ids.size else 0
     length = least if count is None else int(count)
     if length < least:

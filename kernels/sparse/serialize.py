@@ -70,7 +70,8 @@ def deserialize_many_sparse(xp: Any, serialized: Any, *, dtype: DType) -> Any:
     for number, (_, _, shape) in enumerate(parts):
         if len(shape) != rank:
             raise InvalidArgumentError(
-                f"Serialized sparse tensor {number} has rank {len(shape)}, but the first has {rank}."
+                f"Inconsistent shape across SparseTensors: rank prior to SparseTensor[{number}] was: {rank} but rank of "
+                f"SparseTensor[{number}] is: {len(shape)}"
             )
     numbers = np.repeat(np.arange(len(parts)), [len(values) for _, values, _ in parts])
     return (
@@ -87,7 +88,7 @@ def _read(number: int, row: list[bytes], dtype: DType) -> tuple[Any, Any, Any]:
             kind, array = read_tensor(message)
         except BrokenMessageError as error:
             raise InvalidArgumentError(
-                f"The {what} of serialized sparse tensor {number} are no serialized tensor: {error}"
+                f"Could not parse serialized proto: the {what} of serialized sparse tensor {number}. {error}"
             ) from None
         if kind is not dtype_expected and what == "values":
             raise InvalidArgumentError(

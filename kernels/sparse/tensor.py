@@ -25,7 +25,7 @@ def groups_of(xp: Any, rows: Any) -> tuple[Any, Any]:
     return numbers, ordered[begins]
 
 
-def check_inside(indices: Any, shape: Any) -> None:
+def check_inside(indices: Any, shape: Any, prefix: str = "") -> None:
     """Raises ValueError where a row of `indices` is outside a tensor of `shape`."""
     if indices.shape[1] != shape.shape[0]:
         raise ValueError(f"Indices of rank {indices.shape[1]} don't fit the dense shape {shape.tolist()}.")
@@ -33,7 +33,7 @@ def check_inside(indices: Any, shape: Any) -> None:
     if not inside.all():
         bad = int(inside.argmin())
         raise ValueError(
-            f"indices[{bad}] = {indices[bad].tolist()} is out of bounds: need 0 <= index < {shape.tolist()}."
+            f"{prefix}indices[{bad}] = {indices[bad].tolist()} is out of bounds: need 0 <= index < {shape.tolist()}."
         )
 
 
@@ -61,7 +61,10 @@ def sparse_to_dense(
     if out is None:
         out = xp.empty(tuple(shape.tolist()), values.dtype)
     out[...] = default
-    out[tuple(points.T)] = values
+    if out.ndim:
+        out[tuple(points.T)] = values
+    elif len(points):
+        out[...] = values.reshape(-1)[-1]
     return out
 
 

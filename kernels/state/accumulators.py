@@ -237,10 +237,10 @@ class SparseAccumulator(Accumulator):
             raise InvalidArgumentError("Values cannot be 0-dimensional.")
         if len(indices) != len(values):
             raise InvalidArgumentError(f"Expected {len(indices)} non-empty input values, got {len(values)}.")
-        whole = self.shape
+        whole = self.shape or None  # as for TensorFlow, () says nothing of the shape
         if shape is not None:
             self._check_shape(tuple(shape.tolist()))
-            whole = tuple(shape.tolist())
+            whole = tuple(shape.tolist()) or whole
         if whole is not None:
             if not compatible(whole[1:], values.shape[1:]):
                 raise self._mismatch((whole[0], *values.shape[1:]), whole)
@@ -250,6 +250,17 @@ class SparseAccumulator(Accumulator):
         at, rows = sum_duplicates(np, indices, values)
         order = np.argsort(at)
         return at[order], rows[order], np.ones(len(at), np.int64), shape
+
+    def _check_shape(self, shape: tuple[int, ...]) -> None:
+        """As TensorFlow's, an accumulator of rows takes gradients of more dimensions than its shape names."""
+        least = len(self.shape or ())
+        if len(shape) < least:
+            raise InvalidArgumentError(
+                f"Shape mismatch: expected shape rank at least {least}, got {len(shape)}. "
+                f"{self._mismatch(shape, self.shape).message}"
+            )
+        if not compatible(self.shape or (), shape[:least]):
+            raise self._mismatch(shape, self.shape)
 
     def agree(self, first: Any, gradient: Any) -> None:
         rows, more = first[1], gradient[1]

@@ -10,6 +10,7 @@ from actorflow.base.registry.kernel import kernel
 from actorflow.engine.runtime.state.variable_state import VariableState
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.constant_value import python_index
+from actorflow.graph.ops.array.scatter import check_updates
 
 from .scatter import flat_rows, update
 
@@ -69,12 +70,8 @@ def _places(xp: Any, ref: VariableState, indices: Any, updates: Any) -> tuple[An
             f"Indices of shape {indices.shape} have {depth} numbers each; a variable of shape {buffer.shape} takes 1 to "
             f"{buffer.ndim}."
         )
-    expected = indices.shape[:-1] + buffer.shape[depth:]
-    if updates.shape != expected:
-        raise InvalidArgumentError(
-            f"Indices of shape {indices.shape} into a variable of shape {buffer.shape} need updates of shape {expected}, but "
-            f"these have {updates.shape}."
-        )
+    if updates.shape != indices.shape[:-1] + buffer.shape[depth:]:
+        check_updates(updates.shape, indices.shape, buffer.shape, "input")
     flat = indices.reshape(-1, depth)
     limits = xp.asarray(buffer.shape[:depth], flat.dtype)
     outside = ((flat < 0) | (flat >= limits)).any(axis=1)

@@ -51,6 +51,8 @@ ALIASES: dict[str, dict[str, str]] = {
         "TextFileIndex TextFileInitializer index_table_from_file index_table_from_tensor index_to_string_table_from_file "
         "index_to_string_table_from_tensor HashTable string_to_index_table_from_file=index_table_from_file "
         "string_to_index_table_from_tensor=index_table_from_tensor",
+        "actorflow.compat.door.calculations": "TextFileIdTableInitializer=text_file_id_table_initializer "
+        "TextFileStringTableInitializer=text_file_string_table_initializer",
     },
     "nn": {"tf.nn": "conv1d_transpose sampled_softmax_loss", ".moving": "alpha_dropout scaled_softplus nth_element"},
     "saved_model": {"tf.saved_model": "simple_save"},

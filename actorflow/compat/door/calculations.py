@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import actorflow.compat.v1 as v1
+from actorflow.graph.losses import weighted
 from actorflow.models.metrics import streaming
 from actorflow.models.metrics.thresholds import counts_at
 
@@ -56,6 +57,33 @@ def rank_internal(input: Any, name: str | None = None, optimize: bool = True) ->
     return v1.rank(input, name=name)
 
 
+def text_file_id_table_initializer(
+    filename: Any,
+    key_column_index: int = v1.lookup.TextFileIndex.WHOLE_LINE,
+    value_column_index: int = v1.lookup.TextFileIndex.LINE_NUMBER,
+    vocab_size: int | None = None,
+    delimiter: str = "\t",
+    name: str = "text_file_id_table_init",
+    key_dtype: Any = v1.string,
+) -> Any:
+    """The initializer of a table from the lines of a file to their numbers."""
+    columns = (key_dtype, key_column_index, v1.int64, value_column_index)
+    return v1.lookup.TextFileInitializer(filename, *columns, vocab_size=vocab_size, delimiter=delimiter, name=name)
+
+
+def text_file_string_table_initializer(
+    filename: Any,
+    key_column_index: int = v1.lookup.TextFileIndex.LINE_NUMBER,
+    value_column_index: int = v1.lookup.TextFileIndex.WHOLE_LINE,
+    vocab_size: int | None = None,
+    delimiter: str = "\t",
+    name: str = "text_file_string_table_init",
+) -> Any:
+    """The initializer of a table from the numbers of the lines of a file to the lines."""
+    columns = (v1.int64, key_column_index, v1.string, value_column_index)
+    return v1.lookup.TextFileInitializer(filename, *columns, vocab_size=vocab_size, delimiter=delimiter, name=name)
+
+
 def aggregate_variable(variable: Any, collections: Any) -> Any:
     """The variable's value, listed in the collections: there is one replica."""
     value = v1.convert_to_tensor(variable)
@@ -90,12 +118,15 @@ def safe_div(numerator: Any, denominator: Any, name: str | None = None) -> Any:
 def broadcast_weights(weights: Any, values: Any) -> Any:
     """The weights in the shape of the values."""
     values = v1.convert_to_tensor(values)
-    return streaming.spread(v1.cast(weights, values.dtype), values, values.dtype)
+    weights = v1.cast(weights, values.dtype)
+    with v1.control_dependencies([assert_broadcastable(weights, values)]):
+        return streaming.spread(weights, values, values.dtype)
 
 
 def assert_broadcastable(weights: Any, values: Any) -> Any:
-    """An operation that fails where weights do not fit values."""
-    return v1.group(v1.broadcast_to(v1.convert_to_tensor(weights), v1.shape(values)))
+    """An operation that fails where weights do not fit values. Raises ValueError where known shapes do not."""
+    check = weighted.assert_broadcastable(weights, values)
+    return v1.no_op() if check is None else check
 
 
 def bucketize(input: Any, boundaries: Sequence[float], name: str | None = None) -> Any:

@@ -149,6 +149,12 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         "resource_variable_ops resources script_ops session_ops sort_ops standard_ops state_ops template "
         "tensor_array_ops unconnected_gradients variable_scope weights_broadcast_ops while_loop",
     ),
+    (
+        "ops",
+        "tf",
+        "array_grad control_flow_grad cudnn_rnn_grad data_flow_grad image_grad linalg_grad lookup_grad manip_grad "
+        "math_grad nn_grad optional_grad random_grad rnn_grad sparse_grad spectral_grad state_grad tensor_array_grad",
+    ),
     ("ops", "tf initializers", "init_ops variables"),
     ("ops", "tf linalg", "clip_ops"),
     ("ops", "tf nn linalg quantization sparse", "array_ops"),

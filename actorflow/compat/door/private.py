@@ -134,7 +134,8 @@ NAMES: dict[str, dict[str, str]] = {
         "walk": "gfile.Walk",
         "stat": "gfile.Stat",
     },
-    "ops.array_ops": {f"{name}_internal": f"calculations:{name}_internal" for name in ("shape", "size", "rank")},
+    "ops.array_ops": {f"{name}_internal": f"calculations:{name}_internal" for name in ("shape", "size", "rank")}
+    | {"scatter_nd_non_aliasing_add": "tensor_scatter_add"},
     "ops.confusion_matrix": {"remove_squeezable_dimensions": "calculations:remove_squeezable_dimensions"},
     "ops.control_flow_ops": {"with_dependencies": "calculations:with_dependencies"},
     "ops.control_flow_util": {
@@ -175,7 +176,6 @@ NAMES: dict[str, dict[str, str]] = {
         "empty": "calculations:empty",
         "empty_like": "zeros_like",
     },
-    "ops.math_ops": {"_bucketize": "calculations:bucketize", "tensor_dot": "tensordot"},
     "ops.metrics_impl": {
         "_remove_squeezable_dimensions": "calculations:squeezed_for_metric",
         "metric_variable": "calculations:metric_variable",
@@ -185,7 +185,28 @@ NAMES: dict[str, dict[str, str]] = {
         "_confusion_matrix_at_thresholds": "calculations:counts_at_thresholds",
         "_streaming_sparse_average_precision_at_top_k": "actorflow.models.metrics.ranking:average_precision_at_top_k",
     },
-    "ops.nn_ops": {"convolution_internal": "nn.convolution", "_get_noise_shape": "calculations:noise_shape"},
+    "ops.gen_linalg_ops": {"matrix_logarithm": "linalg.logm", "log_matrix_determinant": "linalg.slogdet"},
+    "ops.gen_nn_ops": {
+        "softmax_cross_entropy_with_logits": "actorflow.graph.ops.nn.losses:softmax_cross_entropy_op",
+        "sparse_softmax_cross_entropy_with_logits": "actorflow.graph.ops.nn.losses:sparse_softmax_cross_entropy_op",
+    },
+    "ops.lookup_ops": {
+        "TextFileIdTableInitializer": "calculations:text_file_id_table_initializer",
+        "TextFileStringTableInitializer": "calculations:text_file_string_table_initializer",
+    },
+    "ops.math_ops": {
+        "_bucketize": "calculations:bucketize",
+        "tensor_dot": "tensordot",
+        "sparse_segment_sum_with_num_segments": "sparse_segment_sum",
+        "sparse_segment_mean_with_num_segments": "sparse_segment_mean",
+        "sparse_segment_sqrt_n_with_num_segments": "sparse_segment_sqrt_n",
+    },
+    "ops.nn_ops": {
+        "convolution_internal": "nn.convolution",
+        "_get_noise_shape": "calculations:noise_shape",
+        "nth_element": "actorflow.compat.contrib.moving:nth_element",
+    },
+    "ops.script_ops": {"eager_py_func": "py_function"},
     "ops.resource_variable_ops": {
         "ResourceVariable": "Variable",
         "is_resource_variable": "standins:always",

@@ -84,6 +84,7 @@ from actorflow.compat.v1 import SessionLimits as SessionLimits
 from actorflow.compat.v1 import SessionLog as SessionLog
 from actorflow.compat.v1 import SessionStatistics as SessionStatistics
 from actorflow.compat.v1 import SparseConditionalAccumulator as SparseConditionalAccumulator
+from actorflow.compat.v1 import SparseFeature as SparseFeature
 from actorflow.compat.v1 import SparseTensor as SparseTensor
 from actorflow.compat.v1 import SparseTensorSpec as SparseTensorSpec
 from actorflow.compat.v1 import SparseTensorValue as SparseTensorValue
@@ -805,6 +806,7 @@ __all__ = [
     "SessionLog",
     "SessionStatistics",
     "SparseConditionalAccumulator",
+    "SparseFeature",
     "SparseTensor",
     "SparseTensorSpec",
     "SparseTensorValue",

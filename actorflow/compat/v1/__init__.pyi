@@ -364,6 +364,7 @@ from actorflow.graph.ops.io.files import read_file as read_file
 from actorflow.graph.ops.io.files import write_file as write_file
 from actorflow.graph.ops.io.parsing import FixedLenFeature as FixedLenFeature
 from actorflow.graph.ops.io.parsing import FixedLenSequenceFeature as FixedLenSequenceFeature
+from actorflow.graph.ops.io.parsing import SparseFeature as SparseFeature
 from actorflow.graph.ops.io.parsing import VarLenFeature as VarLenFeature
 from actorflow.graph.ops.io.parsing import parse_example as parse_example
 from actorflow.graph.ops.io.parsing import parse_single_example as parse_single_example
@@ -795,6 +796,7 @@ __all__ = [
     "SessionLog",
     "SessionStatistics",
     "SparseConditionalAccumulator",
+    "SparseFeature",
     "SparseTensor",
     "SparseTensorSpec",
     "SparseTensorValue",

@@ -234,7 +234,7 @@ def assert_broadcastable(weights: TensorLike, values: TensorLike) -> Operation |
                 m is not None and t is not None and m not in (1, t) for m, t in zip(mine, theirs)
             ):
                 raise ValueError(
-                    f"Weights can't be broadcast to values: their shape {show(mine)} is neither () nor made of the sizes "
+                    f"weights can not be broadcast to values: their shape {show(mine)} is neither () nor made of the sizes "
                     f"of {show(theirs)} and 1."
                 )
             if is_static(mine) and is_static(theirs):

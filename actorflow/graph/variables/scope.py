@@ -88,6 +88,8 @@ def variable_scope(
         TypeError: neither a name nor a default name is given, or the name is not a string or a scope.
     """
     _check_scope(name_or_scope, default_name, reuse)
+    if not isinstance(auxiliary_name_scope, bool):
+        raise TypeError(f"The auxiliary_name_scope must be True or False, but got {auxiliary_name_scope!r:.60}.")
     graph = graph_of([values]) if values else get_default_graph()
     store, outer = store_of(graph), scope_of(graph)
     if name_or_scope is None:

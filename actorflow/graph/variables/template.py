@@ -110,6 +110,12 @@ class Template:
         """The trainable variables of the scope."""
         return [] if self._scope is None else self._scope.trainable_variables()
 
+    @property
+    def non_trainable_variables(self) -> list[Variable]:
+        """The global variables of the scope that are not trainable."""
+        trainable = set(map(id, self.trainable_variables))
+        return [variable for variable in self.global_variables if id(variable) not in trainable]
+
 
 @public("af")
 def make_template(
@@ -150,6 +156,6 @@ def make_template(
         ValueError: `name_` is None; in a call after the first, `func_` makes a trainable variable.
     """
     if name_ is None:
-        raise ValueError("The name of a template cannot be None.")
+        raise ValueError("A template's name cannot be None.")
     func = functools.partial(func_, **kwargs) if kwargs else func_
     return Template(name_, func, create_scope_now_, unique_name_, custom_getter_)

@@ -110,6 +110,8 @@ class Variable(Assignments, metaclass=Created):
             return
         if initial_value is None:
             raise ValueError(describe("initial_value must be specified.", where=user_line()))
+        if constraint is not None and not callable(constraint):
+            raise ValueError(describe("The `constraint` argument must be a callable.", where=user_line()))
         graph = graph_of([initial_value])
         with graph.as_default(), graph.control_dependencies(None), graph.name_scope(name or "Variable") as scope:
             before = len(graph)
@@ -417,7 +419,7 @@ class Variable(Assignments, metaclass=Created):
         return self._snapshot
 
     def __iter__(self) -> Iterator[Any]:
-        self._refuse(with_topic("can't be iterated over; af.unstack(x) gives its rows as tensors.", "tensor-as-list"))
+        self._refuse(with_topic("is not iterable; af.unstack(x) gives its rows as tensors.", "tensor-as-list"))
 
     def __len__(self) -> int:
         self._refuse("has no len(); use its shape[0].")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -88,13 +89,13 @@ def _hash_of(spec: HasherSpec) -> Callable[..., Tensor]:
         "legacy": string_to_hash_bucket,
     }
     if spec.hasher not in functions:
-        raise ValueError(f"Found unknown hasher {spec.hasher} in `hasher_spec`.")
+        raise ValueError(f"Found unknown hasher {spec.hasher} in hasher_spec.")
     return functions[spec.hasher]
 
 
 def _refuse_float(dtype: DType, what: str) -> None:
     if not (dtype.is_integer or dtype is string):
-        raise TypeError(f"Invalid `{what}`, expected integer or string, got {dtype}.")
+        raise TypeError(f"Invalid {what}, expected integer or string, got {dtype}.")
 
 
 @public("af.lookup")
@@ -138,9 +139,9 @@ class IdTableWithHashBuckets(LookupInterface):
         else:
             key = as_dtype(key_dtype or table.key_dtype)
             if table.key_dtype not in (int64, string):
-                raise TypeError(f"Invalid `key_dtype`, expected int64 or string, received {table.key_dtype}.")
+                raise TypeError(f"Invalid key_dtype, expected int64 or string, received {table.key_dtype}.")
             if table.key_dtype.is_integer != key.is_integer:
-                raise TypeError(f"Invalid `key_dtype`: keys of {key} are looked up in a table of {table.key_dtype}.")
+                raise TypeError(f"Invalid key_dtype: keys of {key} are looked up in a table of {table.key_dtype}.")
             if table.value_dtype is not int64:
                 raise TypeError(f"Invalid `value_dtype`: expected int64 but got {table.value_dtype}.")
         _refuse_float(key, "key_dtype")
@@ -260,10 +261,12 @@ def _check_file(vocabulary_file: TensorLike | None, vocab_size: int | None) -> T
     if vocabulary_file is None or (isinstance(vocabulary_file, str) and not vocabulary_file):
         raise ValueError("`vocabulary_file` must be specified and must not be empty.")
     if vocab_size is not None and vocab_size < 1:
-        shown = vocabulary_file
+        path: Any = vocabulary_file
         if isinstance(vocabulary_file, Tensor):
-            shown = constant_value(vocabulary_file.graph.nodes, vocabulary_file.tensor_id) or "?"
-        raise ValueError(f"`vocab_size` must be greater than 0, got {vocab_size} for vocabulary_file: {shown!r}.")
+            constant = constant_value(vocabulary_file.graph.nodes, vocabulary_file.tensor_id)
+            path = "?" if constant is None else constant.item()
+        shown = os.fsdecode(path) if isinstance(path, (str, bytes, os.PathLike)) else path
+        raise ValueError(f"vocab_size must be greater than 0, got {vocab_size}. vocabulary_file: {shown}")
     return vocabulary_file
 
 
@@ -354,7 +357,7 @@ def index_table_from_tensor(
         ValueError: no vector, a vector of another type, or numbers that can't be. TypeError: keys of another type.
     """
     if vocabulary_list is None:
-        raise ValueError("`vocabulary_list` must be specified.")
+        raise ValueError("vocabulary_list must be specified.")
     _check_buckets(num_oov_buckets)
     key = as_dtype(dtype).base_dtype
     _refuse_float(key, "dtype")

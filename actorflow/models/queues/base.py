@@ -237,12 +237,12 @@ class QueueBase:
                 raise ValueError(f"You must enqueue a dictionary in a queue with names: {self.name} has {self._names}.")
             if set(vals) != set(self._names):
                 raise ValueError(
-                    f"Keys in dictionary to enqueue do not match names of the queue: {sorted(vals)} and "
+                    f"Keys in dictionary to enqueue do not match names of Queue {self.name}: {sorted(vals)} and "
                     f"{sorted(self._names)}."
                 )
             return [vals[key] for key in self._names]
         if isinstance(vals, Mapping):
-            raise ValueError(f"You can't enqueue a dictionary in a queue without names: {self.name}.")
+            raise ValueError(f"The queue {self.name} must have names to enqueue a dictionary.")
         values = list(vals) if isinstance(vals, (list, tuple)) else [vals]
         if len(self._dtypes) == 1 and isinstance(vals, (list, tuple)) and len(values) != 1:
             values = [vals]  # a value written as a list

@@ -97,7 +97,7 @@ def dynamic_rnn(
             now = nest.pack_sequence_as(rows, [array.read(time) for array in arrays])
             output, after = cell(now, before)
             nest.assert_same_structure(cell.output_size, output, check_types=False)
-            nest.assert_same_structure(cell.state_size, after, check_types=False)
+            nest.assert_same_structure(before, after, check_types=False)
             if lengths is not None:
                 ended = greater_equal(time, lengths)
                 output, after = chosen(ended, zero_output, output), chosen(ended, before, after)

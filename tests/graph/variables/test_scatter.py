@@ -126,7 +126,7 @@ def test_in_each_element_of_a_batch(graph: Graph, start: Start) -> None:
 
 def test_scatter_mistakes(graph: Graph, start: Start) -> None:
     v, whole = af.Variable(np.array(BASE, np.float32)), af.Variable(np.array([4, 5]))
-    with pytest.raises(ValueError, match=r"need updates of shape \[1\], but these have \[2\]"):
+    with pytest.raises(ValueError, match=r"The outer 1 dimensions of indices"):
         af.scatter_nd_add(v, [[0, 1]], [1.0, 2.0])
     with pytest.raises(ValueError, match="updates of a scatter by full indices have one dimension"):
         af.scatter_nd_add(v, [[0, 1]], 1.0)

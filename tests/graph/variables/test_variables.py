@@ -237,7 +237,7 @@ def test_a_variable_may_change_its_shape_if_it_says_so(graph: Graph, start: Star
         run(v.initializer, {fed: value})
         np.testing.assert_array_equal(run(v), value)
     fixed = af.Variable([1.0, 2.0])
-    with pytest.raises(ValueError, match=r"The variable has shape \[2\], but the value has \[3\]"):
+    with pytest.raises(ValueError, match=r"Shapes \[2\] and \[3\] are incompatible"):
         fixed.assign([1.0, 2.0, 3.0])
 
 
@@ -275,7 +275,7 @@ def test_it_is_a_tensor_where_one_is_wanted(graph: Graph, start: Start) -> None:
     m = np.array([[1.0, 2.0], [3.0, 4.0]])
     for value, expected in zip(run(results), (m + 1, 1 - m, m @ m, m[0], -m, m, m, m)):
         np.testing.assert_array_equal(value, expected)
-    with pytest.raises(TypeError, match="can't be iterated over"):
+    with pytest.raises(TypeError, match="is not iterable"):
         list(v)
     with pytest.raises(TypeError, match="has no truth value"):
         bool(v)

@@ -13,6 +13,7 @@ from actorflow.base.dtypes import as_dtype
 from actorflow.base.records.messages.text import read_text
 from actorflow.compat.v1.testing.assertions import Assertions
 from actorflow.graph.convert import is_symbolic
+from actorflow.graph.device_spec import DeviceSpec
 
 
 class Comparisons(Assertions):
@@ -173,6 +174,16 @@ class Comparisons(Assertions):
             tuple(v.shape.as_list()) if hasattr(v.shape, "as_list") else v.shape for v in (input_a, input_b)
         )
         self.assertEqual(actual, expected, msg or f"Shape mismatch: {actual} and {expected}.")
+
+    def assertDeviceEqual(self, device1: Any, device2: Any, msg: Any = None) -> None:
+        """Fails unless two devices are one, however each is written.
+
+        Args:
+            device1, device2: the names, or what describes a device.
+            msg: the message.
+        """
+        first, second = (str(DeviceSpec.parse(str(device or ""))) for device in (device1, device2))
+        self.assertEqual(first, second, msg or f"Devices {first} and {second} are not equal.")
 
     def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
         """Fails unless an array or a tensor has a type."""

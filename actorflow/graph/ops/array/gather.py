@@ -37,7 +37,12 @@ def _gathered_along(c: Inference) -> Shape:
     batch = batch + len(indices) if batch < 0 else batch
     if axis is None:
         return (None,) * (len(params) - 1 + len(indices) - batch)
-    at_least_rank(c, 0, int(axis) + 1)
+    if not -len(params) <= axis < len(params):
+        least = int(axis) + 1 if axis >= 0 else -int(axis)
+        raise ValueError(
+            f"Shape must be at least rank {least} but is rank {len(params)}: Expected axis in the range "
+            f"[{-len(params)}, {len(params)}), but got {int(axis)}"
+        )
     at = normalize_axis(int(axis), len(params))
     if at < batch:
         raise ValueError(f"gather: axis {at} is one of the {batch} batch dimensions.")

@@ -186,7 +186,9 @@ def split(
     if num is None:
         num = sizes.static_shape[0] if sizes.static_shape else None
     if num is None:
-        raise ValueError(f"The length of {sizes.name} is not known, so split needs `num`, the number of parts.")
+        raise ValueError(
+            f"Cannot infer num: the length of {sizes.name} is not known, so split needs `num`, the number of parts."
+        )
     return outputs_of(split_v_op(value, sizes, axis, num_split=num, name=name))
 
 

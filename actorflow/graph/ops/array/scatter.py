@@ -7,7 +7,7 @@ from typing import Any
 
 from actorflow.base.dtypes import INDEX, NUMERIC, REAL
 from actorflow.base.registry.opdef import Inference
-from actorflow.base.shapes import Shape, compatible, show
+from actorflow.base.shapes import Shape, compatible, is_static, show
 from actorflow.graph.ops.array.gather import gather_nd
 from actorflow.graph.ops.array.shape import shape
 from actorflow.graph.ops.declare import op
@@ -16,14 +16,33 @@ from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.public import public
 
 
+def check_updates(updates: Shape, indices: Shape, target: Shape, what: str = "output") -> None:
+    """Raises ValueError where updates of points don't fit: `[*indices[:-1], *target[indices[-1]:]]` is their shape.
+
+    Sizes that are not known fit. `what` is the name of the target in the sentence.
+    """
+    if updates is None or indices is None or target is None or not indices or indices[-1] is None:
+        return
+    depth, outer = indices[-1], len(indices) - 1
+    if depth > len(target):
+        raise ValueError(f"Indices of {depth} numbers are too many for {show(target)}.")
+    if not compatible(updates[:outer], indices[:-1]):
+        raise ValueError(
+            f"The outer {outer} dimensions of indices.shape={show(indices)} must match the outer {outer} dimensions of "
+            f"updates.shape={show(updates)}: Dimensions must be equal."
+        )
+    if not compatible(updates[outer:], target[depth:]):
+        raise ValueError(
+            f"The inner {len(target) - depth} dimensions of {what}.shape={show(target)} must match the inner "
+            f"{len(updates) - outer} dimensions of updates.shape={show(updates)}: Dimensions must be equal."
+        )
+    if 0 in target and is_static(updates) and 0 not in updates:
+        raise ValueError(f"Indices and updates specified for empty output shape {show(target)}.")
+
+
 def _same_tensor(c: Inference) -> Shape:
     tensor, indices, updates = at_least_rank(c, 0, 1), at_least_rank(c, 1, 1), c.shapes[2]
-    if tensor is None or indices is None or updates is None or indices[-1] is None:
-        return tensor
-    if indices[-1] > len(tensor):
-        raise ValueError(f"Indices of {indices[-1]} numbers are too many for {show(tensor)}.")
-    if not compatible(updates, (*indices[:-1], *tensor[indices[-1] :])):
-        raise ValueError(f"Updates of shape {show(updates)} don't fit indices {show(indices)} into {show(tensor)}.")
+    check_updates(updates, indices, tensor)
     return tensor
 
 
@@ -176,14 +195,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 def _scattered(c: Inference) -> Shape:
     target, indices, updates = from_value(2)(c), at_least_rank(c, 0, 1), c.shapes[1]
-    if target is not None and indices is not None and indices[-1] is not None and updates is not None:
-        if indices[-1] > len(target):
-            raise ValueError(f"Indices of {indices[-1]} numbers are too many for {show(target)}.")
-        if not compatible(updates, (*indices[:-1], *target[indices[-1] :])):
-            raise ValueError(
-                f"Dimensions must be equal: updates of shape {show(updates)} don't fit indices {show(indices)} into a result "
-                f"{show(target)}."
-            )
+    check_updates(updates, indices, target)
     return target
 
 

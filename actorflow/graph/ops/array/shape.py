@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.base.dtypes import INDEX, DTypeLike, as_dtype, int32
+from actorflow.base.dtypes import INDEX, DTypeLike, as_dtype, int32, int64
 from actorflow.base.registry.opdef import Inference
 from actorflow.base.shapes import OUT_OF_RANGE, Shape, broadcast, is_static, normalize_axis, num_elements, show
 from actorflow.graph.convert import convert_to_tensor
@@ -41,6 +41,15 @@ def rank_op(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The number of dimensions of `input`. See `rank`."""
 
 
+def _sparse_shape(input: Any) -> Tensor | None:
+    """The vector of sizes of a sparse tensor; None for any other value."""
+    from actorflow.graph.sparse_tensor import SparseTensor, SparseTensorValue
+
+    if isinstance(input, (SparseTensor, SparseTensorValue)):
+        return convert_to_tensor(input.dense_shape, int64)
+    return None
+
+
 @public("af")
 def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32) -> Tensor:
     """The shape of `input` as a vector of `out_type`, int32 or int64 (`tf.shape`). A constant if the shape is fully known.
@@ -52,7 +61,12 @@ def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = int3
         >>> await session.run(af.shape(x), {x: [[1, 2, 3], [4, 5, 6]]})
         [2 3]
     """
-    tensor, dtype = convert_to_tensor(input), as_dtype(out_type)
+    dtype = as_dtype(out_type)
+    if (sizes := _sparse_shape(input)) is not None:
+        from actorflow.graph.ops.math.cast import cast
+
+        return cast(sizes, dtype, name=name)
+    tensor = convert_to_tensor(input)
     if is_static(tensor.static_shape):
         return small_constant(tensor.graph, tensor.static_shape, dtype, name or "Shape")
     return shape_op(tensor, out_type=dtype, name=name)
@@ -78,7 +92,13 @@ def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32
         >>> af.size([[1, 2, 3], [4, 5, 6]])
         6
     """
-    tensor, dtype = convert_to_tensor(input), as_dtype(out_type)
+    dtype = as_dtype(out_type)
+    if (sizes := _sparse_shape(input)) is not None:
+        from actorflow.graph.ops.math.cast import cast
+        from actorflow.graph.ops.math.reduction import reduce_prod
+
+        return reduce_prod(cast(sizes, dtype), 0, name=name)
+    tensor = convert_to_tensor(input)
     elements = num_elements(tensor.static_shape)
     if elements is not None:
         return small_constant(tensor.graph, elements, dtype, name or "Size")
@@ -93,6 +113,9 @@ def rank(input: TensorLike, name: str | None = None) -> Tensor:
         >>> af.rank([[1, 2], [3, 4]])
         2
     """
+    sizes = _sparse_shape(input)
+    if sizes is not None:
+        return size(sizes, name=name)
     tensor = convert_to_tensor(input)
     if tensor.static_shape is not None:
         return small_constant(tensor.graph, len(tensor.static_shape), int32, name or "Rank")

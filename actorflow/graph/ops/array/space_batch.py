@@ -159,6 +159,12 @@ def _block_of(block_size: Any, block_shape: Any) -> Any:
     return block_shape if block_size is None else [block_size, block_size]
 
 
+def _as_images(result: Tensor) -> Tensor:
+    """The same tensor, which has four dimensions also where its shape is not known. Raises ValueError for another number."""
+    result.set_shape([None] * 4)
+    return result
+
+
 @public("af", "af.nn")
 def space_to_batch(
     input: TensorLike,
@@ -179,7 +185,7 @@ def space_to_batch(
         block_size: the side of square blocks.
         block_shape: the height and the width of blocks that are not square.
     """
-    return space_to_batch_nd(input, _block_of(block_size, block_shape), paddings, name=name)
+    return _as_images(space_to_batch_nd(input, _block_of(block_size, block_shape), paddings, name=name))
 
 
 @public("af", "af.nn")
@@ -202,7 +208,7 @@ def batch_to_space(
         block_size: the side of square blocks.
         block_shape: the height and the width of blocks that are not square.
     """
-    return batch_to_space_nd(input, _block_of(block_size, block_shape), crops, name=name)
+    return _as_images(batch_to_space_nd(input, _block_of(block_size, block_shape), crops, name=name))
 
 
 @public("af")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from actorflow.base.dtypes import DType, DTypeLike, as_dtype, string
+from actorflow.base.dtypes import DType, DTypeLike, as_dtype, int64, string
 from actorflow.base.shapes import Shape, ShapeLike, as_shape, is_static, num_elements, show
 from actorflow.graph.convert import as_array, convert_to_tensor, graph_of, is_symbolic
 from actorflow.graph.graph import Graph
@@ -91,10 +91,71 @@ class FixedLenSequenceFeature(NamedTuple):
     default_value: Any = None
 
 
+@public("af", "af.io")
+class SparseFeature(NamedTuple):
+    """Values at places that another feature of the same example lists; it becomes a sparse tensor (`tf.SparseFeature`).
+
+    Example:
+        >>> example = af.train.Example()
+        >>> example.features.feature["at"].int64_list.value.extend([3, 1])
+        >>> example.features.feature["weight"].float_list.value.extend([0.5, 2.0])
+        >>> weights = af.SparseFeature("at", "weight", af.float32, size=4)
+        >>> parsed = af.parse_single_example(example.SerializeToString(), {"weights": weights})
+        >>> af.sparse_tensor_to_dense(parsed["weights"])
+        [0.  2.  0.  0.5]
+
+    Args:
+        index_key: the name of the feature with the places, int64; a list of names for places of several dimensions.
+        value_key: the name of the feature with the values, one for each place.
+        dtype: of the values: float32, int64 or string.
+        size: the number of places; a list of such numbers for several dimensions.
+        already_sorted: says that the places of each example rise, so that nothing is sorted.
+    """
+
+    index_key: str | Sequence[str]
+    value_key: str
+    dtype: DTypeLike
+    size: int | Sequence[int]
+    already_sorted: bool = False
+
+    def parts(self) -> dict[str, VarLenFeature]:
+        """The features that hold the places and the values."""
+        keys = [self.index_key] if isinstance(self.index_key, str) else list(self.index_key)
+        return {key: VarLenFeature(int64) for key in keys} | {self.value_key: VarLenFeature(self.dtype)}
+
+    def of(self, parsed: Mapping[str, Any], name: str) -> SparseTensor:
+        """The sparse tensor, from the parts as they were parsed."""
+        from actorflow.graph.ops.sparse.tensor import sparse_merge
+
+        one = isinstance(self.index_key, str)
+        places = parsed[self.index_key] if one else [parsed[key] for key in self.index_key]  # type: ignore[index]
+        return sparse_merge(places, parsed[self.value_key], self.size, _safe(name), self.already_sorted)
+
+
+def _with_parts(features: Mapping[str, Any]) -> dict[str, Any]:
+    """The features to parse: in place of each `SparseFeature` those that hold its parts.
+
+    Raises:
+        ValueError: a part is described in another way too.
+    """
+    plain = {key: feature for key, feature in features.items() if not isinstance(feature, SparseFeature)}
+    for key, feature in features.items():
+        if isinstance(feature, SparseFeature):
+            for part, described in feature.parts().items():
+                other = plain.setdefault(part, described)
+                if not isinstance(other, VarLenFeature) or as_dtype(other.dtype) is not as_dtype(described.dtype):
+                    raise ValueError(
+                        f"The feature {part!r} of the SparseFeature {key!r} is described as {other!r} too."
+                    )
+    return plain
+
+
 class _Plan:
     """Features, in the order of their names, as the attributes and inputs of an op."""
 
     def __init__(self, features: Mapping[str, Any], graph: Graph, *, sequences: bool = True) -> None:
+        self._features = features
+        features = _with_parts(features)
         self.sparse_keys: list[str] = []
         self.sparse_types: list[DType] = []
         self.dense_keys: list[str] = []
@@ -113,7 +174,7 @@ class _Plan:
             dtype, shape = _feature_type(key, feature), as_shape(feature.shape)
             if not is_static(shape):
                 raise ValueError(
-                    f"The feature {key!r} needs a known shape, but it is {show(shape)}. For values of any number there are "
+                    f"Missing shape for feature {key}: it is {show(shape)}. For values of any number there are "
                     f"FixedLenSequenceFeature and VarLenFeature."
                 )
             assert shape is not None
@@ -141,7 +202,8 @@ class _Plan:
         parsed: dict[str, Any] = _sparse(self.sparse_keys, outputs)
         for key in self.dense_keys:
             parsed[key] = outputs.pop(0)
-        return dict(sorted(parsed.items()))
+        described = sorted(self._features.items())
+        return {key: f.of(parsed, key) if isinstance(f, SparseFeature) else parsed[key] for key, f in described}
 
 
 def _sparse(keys: Sequence[str], outputs: list[Tensor]) -> dict[str, Any]:
@@ -168,7 +230,9 @@ def _default(key: str, dtype: DType, shape: Shape, value: Any, padding: bool, gr
         return reshape(convert_to_tensor(value, dtype), shape)
     array = as_array(value, dtype)
     if array.size != num_elements(shape):
-        raise ValueError(f"The feature {key!r} has shape {show(shape)}, but its default has {array.shape}.")
+        raise ValueError(
+            f"Cannot reshape a tensor with {array.size} elements to shape {show(shape)}: the default of the feature {key!r}."
+        )
     return convert_to_tensor(array.reshape(shape), dtype, f"key_{_safe(key)}", graph=graph)
 
 
@@ -179,7 +243,7 @@ def _safe(key: str) -> str:
 @public("af", "af.io")
 def parse_example(
     serialized: TensorLike,
-    features: Mapping[str, FixedLenFeature | VarLenFeature | FixedLenSequenceFeature],
+    features: Mapping[str, FixedLenFeature | VarLenFeature | SparseFeature | FixedLenSequenceFeature],
     name: str | None = None,
     example_names: TensorLike | None = None,
 ) -> dict[str, Any]:
@@ -195,7 +259,8 @@ def parse_example(
     Args:
         serialized: strings `[batch]`.
         features: what to find. A `FixedLenFeature` becomes a tensor `[batch, *shape]`, a `FixedLenSequenceFeature` one
-            `[batch, longest, *shape]`, a `VarLenFeature` a `SparseTensor` `[batch, longest]`.
+            `[batch, longest, *shape]`, a `VarLenFeature` a `SparseTensor` `[batch, longest]`, a `SparseFeature` one
+            `[batch, *size]`.
         example_names: strings `[batch]` that name the examples in messages of errors.
 
     Raises:
@@ -209,7 +274,7 @@ def parse_example(
 @public("af", "af.io")
 def parse_single_example(
     serialized: TensorLike,
-    features: Mapping[str, FixedLenFeature | VarLenFeature | FixedLenSequenceFeature],
+    features: Mapping[str, FixedLenFeature | VarLenFeature | SparseFeature | FixedLenSequenceFeature],
     name: str | None = None,
     example_names: TensorLike | None = None,
 ) -> dict[str, Any]:

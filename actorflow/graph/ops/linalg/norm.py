@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorflow.graph.convert import convert_to_tensor
+import numpy as np
+
+from actorflow.graph.convert import convert_to_tensor, is_symbolic
 from actorflow.graph.ops.building import composite
 from actorflow.graph.ops.math.arithmetic import pow, realdiv
 from actorflow.graph.ops.math.cast import cast
@@ -47,6 +49,10 @@ def norm(
     with composite(name, "norm", tensor, axis):
         values = convert_to_tensor(tensor)
         matrix = isinstance(axis, (list, tuple)) and len(axis) == 2
+        if isinstance(axis, (list, tuple)) and not (
+            len(axis) in (1, 2) and len(set(map(str, axis))) == len(axis) and all(_is_whole(number) for number in axis)
+        ):
+            raise ValueError(f"'axis' must be None, an integer, or a tuple of 2 unique integers, got {axis}")
         if ord in ("euclidean", "fro") or ord == 2 and not matrix:
             return reduce_euclidean_norm(values, axis, keep)
         size: Any = abs_(values)
@@ -61,6 +67,10 @@ def norm(
         if ord == float("inf"):
             return reduce_max(size, axis, keepdims=keep)
         return pow(reduce_sum(pow(size, ord), axis, keepdims=keep), 1 / ord)
+
+
+def _is_whole(number: Any) -> bool:
+    return isinstance(number, (int, np.integer)) or is_symbolic(number)
 
 
 @public("af.linalg")

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from actorflow.base import dtypes as dt
-from actorflow.base.dtypes import INEXACT, NUMERIC
+from actorflow.base.dtypes import INEXACT, NUMERIC, bfloat16, float32
 from actorflow.base.registry.opdef import Inference
 from actorflow.base.shapes import Shape, broadcast, is_static, normalize_axis, show
-from actorflow.graph.convert import convert_alike, convert_to_tensor
+from actorflow.graph.convert import convert_alike, convert_to_tensor, symbolic_dtype
 from actorflow.graph.ops.building import composite
 from actorflow.graph.ops.declare import op
-from actorflow.graph.ops.math.cast import conj
+from actorflow.graph.ops.math.cast import cast, conj
 from actorflow.graph.ops.math.logic import less, where_v2
 from actorflow.graph.ops.math.reduction import reduce_prod, unreduce
 from actorflow.graph.ops.shape_rules import at_least_rank, require_rank
@@ -140,7 +140,7 @@ def matmul(
         b: a tensor of the same type and shape (..., k, n), or (..., n, k) if transposed.
         transpose_a, transpose_b: transpose the matrix.
         adjoint_a, adjoint_b: transpose and conjugate it.
-        a_is_sparse, b_is_sparse: accepted, and of no effect.
+        a_is_sparse, b_is_sparse: whether a matrix has many zeros. With either, bfloat16 is multiplied as float32.
 
     Returns:
         A tensor of shape (..., m, n).
@@ -151,6 +151,8 @@ def matmul(
     """
     if transpose_a and adjoint_a or transpose_b and adjoint_b:
         raise ValueError("A matrix is either transposed or adjoint (transposed and conjugated); choose one.")
+    if (a_is_sparse or b_is_sparse) and bfloat16 in (symbolic_dtype(a), symbolic_dtype(b)):
+        a, b = cast(a, float32), cast(b, float32)
     left, right = convert_alike(a, b)
     if any(t.static_shape is None or len(t.static_shape) > 2 for t in (left, right)):
         left = conj(left) if transpose_a else left

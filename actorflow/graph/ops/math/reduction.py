@@ -10,7 +10,7 @@ from actorflow.base import dtypes as dt
 from actorflow.base.dtypes import BOOLEAN, INDEX, NUMERIC, REAL
 from actorflow.base.dtypes import bool as bool_dtype
 from actorflow.base.registry.opdef import Inference
-from actorflow.base.shapes import Shape, is_static
+from actorflow.base.shapes import Shape, is_static, show
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.ops.arguments import is_empty
 from actorflow.graph.ops.building import known_value, small_constant
@@ -24,7 +24,11 @@ from actorflow.public import public
 
 def _reduced(c: Inference) -> Shape:
     """`reduction` of distinct axes."""
-    shape = c.shapes[0]
+    shape, listed = c.shapes[:2]
+    if listed is not None and len(listed) > 1:
+        raise ValueError(
+            f"Shape must be at most rank 1 but is rank {len(listed)}: the axes have the shape {show(listed)}."
+        )
     axes = None if shape is None else axes_of(c, 1, len(shape))
     if axes is not None and len(set(axes)) < len(axes):
         raise ValueError(f"The axes {list(axes)} name a dimension twice.")

@@ -7,8 +7,9 @@ from typing import Any
 from actorflow.base.dtypes import FLOATING, NUMERIC, REAL, float32
 from actorflow.base.registry.opdef import Inference
 from actorflow.base.shapes import Shape, compatible, merge, show
-from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.convert import convert_to_tensor, is_symbolic
 from actorflow.graph.ops.array.constant import zeros_like
+from actorflow.graph.ops.building import composite, known_value
 from actorflow.graph.ops.declare import op
 from actorflow.graph.ops.math.arithmetic import multiply
 from actorflow.graph.ops.math.cast import cast
@@ -361,7 +362,11 @@ def softmax(logits: TensorLike, axis: int | None = None, name: str | None = None
     Raises:
         ValueError: there is no such dimension.
     """
-    return softmax_op(logits, axis=_axis(logits, axis, dim), name=name)
+    at = _axis(logits, axis, dim)
+    if isinstance(at, int):
+        return softmax_op(logits, axis=at, name=name)
+    with composite(name, "Softmax", logits):
+        return exp(_log_softmax_along(logits, at))
 
 
 @public("af.math", "af.nn")
@@ -384,13 +389,33 @@ def log_softmax(logits: TensorLike, axis: int | None = None, name: str | None = 
     Raises:
         ValueError: there is no such dimension.
     """
-    return log_softmax_op(logits, axis=_axis(logits, axis, dim), name=name)
+    at = _axis(logits, axis, dim)
+    if isinstance(at, int):
+        return log_softmax_op(logits, axis=at, name=name)
+    with composite(name, "LogSoftmax", logits):
+        return _log_softmax_along(logits, at)
 
 
-def _axis(logits: TensorLike, axis: int | None, dim: int | None) -> int:
+def _log_softmax_along(logits: TensorLike, axis: Tensor) -> Tensor:
+    """`log_softmax` along a dimension that is known in a run."""
+    from actorflow.graph.ops.flow.control import stop_gradient
+    from actorflow.graph.ops.math.reduction import reduce_max
+    from actorflow.graph.ops.math.statistics import reduce_logsumexp
+
+    values = convert_to_tensor(logits)
+    shifted = values - stop_gradient(reduce_max(values, axis, keepdims=True))
+    return shifted - reduce_logsumexp(shifted, axis, keepdims=True)
+
+
+def _axis(logits: TensorLike, axis: Any, dim: Any) -> Any:
     from actorflow.base.shapes import normalize_axis
 
     chosen = dim if axis is None else axis
+    if is_symbolic(chosen):
+        value = known_value(chosen)
+        if value is None:
+            return chosen
+        chosen = int(value)
     shape = convert_to_tensor(logits).static_shape
     if chosen is None or shape == ():
         return -1

@@ -72,7 +72,11 @@ def _summed(gradient: Tensor, operand: Tensor) -> Tensor:
 
 
 def _sparse_cross_entropy(c: Inference) -> list[Shape]:
-    logits, labels = require_rank(c, 0, 2), require_rank(c, 1, 1)
+    logits, labels = require_rank(c, 0, 2), c.shapes[1]
+    if labels is not None and len(labels) != 1:
+        raise ValueError(
+            f"labels must be 1-D, but got shape {show(labels)}: Shape must be rank 1 but is rank {len(labels)}."
+        )
     if logits is None:
         return [labels or (None,), (labels[0] if labels else None, None)]
     if not compatible(labels, logits[:1]):
@@ -266,8 +270,8 @@ def sparse_softmax_cross_entropy_with_logits(
                 )
             if not compatible(t.static_shape, x.static_shape[:-1]):
                 raise ValueError(f"Labels {show(t.static_shape)} don't fit logits {show(x.static_shape)}.")
-            if len(x.static_shape) == 2:
-                return cast(outputs_of(sparse_softmax_cross_entropy_op(x, t, name=scope))[0], kind)
+        if x.static_shape is not None and len(x.static_shape) == 2:
+            return cast(outputs_of(sparse_softmax_cross_entropy_op(x, t, name=scope))[0], kind)
         loss = outputs_of(sparse_softmax_cross_entropy_op(_matrix(x), reshape(t, [-1])))[0]
         result = reshape(loss, shape(t), name=scope)
         result.set_shape(t.static_shape)

@@ -283,7 +283,7 @@ def _transform(inverse: bool, rank: int, x: TensorLike, fft_length: TensorLike |
             at_least = source.static_shape
             if at_least is not None and len(at_least) < rank:
                 raise ValueError(
-                    f"A transform of {rank} dimensions can't be of {source.name}, of shape {source.shape}."
+                    f"Shape {source.shape} of {source.name} must have rank at least {rank}, the dimensions of the transform."
                 )
             lengths = _default_lengths(source, rank, inverse)
         else:

@@ -173,7 +173,9 @@ def resolve_shape(before: Any, after: Any) -> Any:
     sizes = np.array(after, np.int64)
     free = np.flatnonzero(sizes == -1)
     if len(free) > 1 or (sizes < -1).any():
-        raise ValueError(f"only one output dimension may be -1, and no other negative: {sizes.tolist()}.")
+        raise ValueError(
+            f"At most one dimension can be inferred: only one output dimension may be -1, and no other negative: {sizes}"
+        )
     if len(free):
         others = int(np.prod(sizes[sizes != -1], dtype=np.int64))
         if others == 0:

@@ -11,7 +11,8 @@ from typing import Any, ParamSpec, cast
 
 from actorflow.base.dtypes import ANY, INDEX, NUMERIC, REAL, DType
 from actorflow.base.registry.opdef import Inference, ShapeRule
-from actorflow.base.shapes import Shape, compatible, show
+from actorflow.base.shapes import Shape
+from actorflow.graph.ops.array.scatter import check_updates
 from actorflow.graph.ops.declare import Op, RefLike, op
 from actorflow.graph.ops.state.scatter import rows_shape
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
@@ -96,14 +97,8 @@ def _nd(c: Inference) -> Shape:
     for what, shape in (("indices", indices), ("updates", updates)):
         if shape == ():
             raise ValueError(f"The {what} of a scatter by full indices have one dimension or more, not none.")
-    if variable is None or indices is None or updates is None or indices[-1] is None or indices[-1] > len(variable):
-        return variable
-    expected = (*indices[:-1], *variable[indices[-1] :])
-    if not compatible(expected, updates):
-        raise ValueError(
-            f"Indices of shape {show(indices)} into a variable of shape {show(variable)} need updates of shape "
-            f"{show(expected)}, but these have {show(updates)}."
-        )
+    if variable is not None and indices is not None and indices[-1] is not None and indices[-1] <= len(variable):
+        check_updates(updates, indices, variable, "input")
     return variable
 
 

@@ -22,7 +22,9 @@ def _update_shape(c: Inference) -> Shape:
     """The value has to have the variable's shape exactly."""
     variable, value = c.shapes[0], c.shapes[1]
     if not compatible(variable, value):
-        raise ValueError(f"The variable has shape {show(variable)}, but the value has {show(value)}.")
+        raise ValueError(
+            f"Shapes {show(variable)} and {show(value)} are incompatible: those of the variable and of the value."
+        )
     return merge(variable, value)
 
 

@@ -1,0 +1,208 @@
+"""What TensorFlow's own tests of kernels and of its names ask for beside words: values, shapes and types that are taken."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorflow.compat.v1 as tf
+
+
+def run(fetches: Any, feeds: Any = None) -> Any:
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        return session.run(fetches, feeds)
+
+
+def sparse(indices: Any, values: Any, shape: Any) -> Any:
+    return tf.SparseTensor(indices, values, shape)
+
+
+@pytest.fixture(autouse=True)
+def _graph() -> Any:
+    with tf.Graph().as_default():
+        yield
+
+
+# ---- sparse features of examples
+
+
+def example(**lists: Any) -> bytes:
+    message = tf.train.Example()
+    for key, values in lists.items():
+        feature = message.features.feature[key]
+        kind = {int: feature.int64_list, float: feature.float_list, bytes: feature.bytes_list}[type(values[0])]
+        kind.value.extend(values)
+    return message.SerializeToString()
+
+
+EXAMPLES = [example(at=[5, 0], w=[3.0, 4.0]), example(at=[1], w=[2.0]), example()]
+
+
+def test_a_sparse_feature_of_a_batch() -> None:
+    parsed = tf.parse_example(EXAMPLES, {"x": tf.SparseFeature("at", "w", tf.float32, 6)})
+    assert list(parsed) == ["x"]
+    indices, values, shape = run(parsed["x"])
+    assert indices.tolist() == [[0, 0], [0, 5], [1, 1]]
+    assert values.tolist() == [4.0, 3.0, 2.0]
+    assert shape.tolist() == [3, 6]
+
+
+def test_a_sparse_feature_keeps_the_order_that_is_said_to_be_sorted() -> None:
+    parsed = tf.parse_example(EXAMPLES, {"x": tf.io.SparseFeature("at", "w", tf.float32, 6, already_sorted=True)})
+    assert run(parsed["x"]).values.tolist() == [3.0, 4.0, 2.0]
+
+
+def test_a_sparse_feature_beside_its_parts_and_others_of_them() -> None:
+    features = {
+        "x": tf.SparseFeature("at", "w", tf.float32, 6),
+        "y": tf.SparseFeature("at", "w", tf.float32, 7),
+        "at": tf.VarLenFeature(tf.int64),
+    }
+    parsed = run(tf.parse_example(EXAMPLES, features))
+    assert (parsed["x"].dense_shape.tolist(), parsed["y"].dense_shape.tolist()) == ([3, 6], [3, 7])
+    assert parsed["at"].values.tolist() == [5, 0, 1]
+
+
+def test_a_sparse_feature_of_two_dimensions_in_one_example() -> None:
+    message = example(row=[1, 0], column=[0, 2], w=[b"a", b"b"])
+    feature = tf.SparseFeature(["row", "column"], "w", tf.string, [2, 3])
+    indices, values, shape = run(tf.parse_single_example(message, {"x": feature})["x"])
+    assert (indices.tolist(), values.tolist(), shape.tolist()) == ([[0, 2], [1, 0]], [b"b", b"a"], [2, 3])
+
+
+def test_a_part_of_a_sparse_feature_is_described_once() -> None:
+    features = {"x": tf.SparseFeature("at", "w", tf.float32, 6), "at": tf.FixedLenFeature([1], tf.int64)}
+    with pytest.raises(ValueError, match="'at' of the SparseFeature 'x'"):
+        tf.parse_example(EXAMPLES, features)
+
+
+# ---- sparse tensors
+
+
+def test_the_shape_of_a_sparse_tensor() -> None:
+    x = sparse([[0, 1]], [2.0], [3, 4])
+    assert run([tf.shape(x), tf.size(x), tf.rank(x)])[0].tolist() == [3, 4]
+    assert run([tf.size(x), tf.rank(x)]) == [12, 2]
+    assert tf.shape(x, out_type=tf.int64).dtype is tf.int64
+    place = tf.sparse_placeholder(tf.float32)
+    assert run(tf.shape(place), {place: tf.SparseTensorValue([[0]], [1.0], [9])}).tolist() == [9]
+
+
+def test_a_sparse_tensor_without_dimensions_becomes_dense() -> None:
+    x = sparse([[0, 0], [1, 1]], [2, 3], [2, 2])
+    assert run(tf.sparse_tensor_to_dense(tf.sparse_reduce_sum_sparse(x))) == 5
+    assert run(tf.sparse_to_dense(np.zeros((0, 0), np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32), 7)) == 7
+
+
+@pytest.mark.parametrize("shape", [(), [2, None], None])
+def test_an_accumulator_of_rows_takes_more_dimensions_than_it_names(shape: Any) -> None:
+    queue = tf.SparseConditionalAccumulator(tf.float32, shape=shape)
+    rows = np.ones((1, 2, 2, 2), np.float32)
+    apply = queue.apply_grad([1], rows, [2, 2, 2, 2])
+    with tf.Session() as session:
+        session.run(apply)
+        assert session.run(queue.take_indexed_slices_grad(1)).values.tolist() == rows.tolist()
+
+
+# ---- along a dimension that the run knows
+
+
+@pytest.mark.parametrize("function", [tf.nn.softmax, tf.nn.log_softmax])
+@pytest.mark.parametrize("axis", [0, 1, -1, -2])
+def test_softmax_along_an_axis_of_the_run(function: Any, axis: int) -> None:
+    x, place = tf.constant([[1.0, 2.0, 50.0], [3.0, 0.0, 1.0]]), tf.placeholder(tf.int32, [])
+    results = [function(x, axis=place), function(x, axis=axis), function(x, axis=tf.constant(axis))]
+    slopes = [tf.gradients(result * [[1.0, 2.0, 3.0]], x)[0] for result in results]
+    values = run([results, slopes], {place: axis})
+    for same in values:
+        np.testing.assert_allclose(same[0], same[1], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(same[2], same[1], rtol=1e-5, atol=1e-6)
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        run(results[0], {place: 7})
+
+
+# ---- values that are taken
+
+
+def test_text_beside_bytes() -> None:
+    assert run(tf.constant(["a", b"\xf0"])).tolist() == [b"a", b"\xf0"]
+    assert run(tf.string_split(["hey", b"\xf0"], "")).values.tolist() == [b"h", b"e", b"y", b"\xf0"]
+
+
+class Delegate:
+    """An object that answers for tensors, and one operator of its own."""
+
+    def __radd__(self, other: Any) -> str:
+        return "mine"
+
+
+def test_an_operator_is_left_to_an_object_that_has_its_own() -> None:
+    assert tf.constant([1.0]) + Delegate() == "mine"
+    assert tf.Variable([1.0]) + Delegate() == "mine"
+    with pytest.raises(TypeError, match="can't become a tensor"):
+        tf.constant([1.0]) - Delegate()
+    with pytest.raises(TypeError, match="int32"):
+        tf.constant([1.0]) + tf.constant([1])
+
+
+def test_devices_without_a_slash() -> None:
+    with tf.device("/job:a"), tf.device("cpu:0"):
+        assert tf.constant(1).device == "/job:a/device:CPU:0"
+    outside = tf.device("GPU:1")
+    with tf.device("/job:b"), outside:
+        assert tf.constant(1).device == "/job:b/device:GPU:1"
+    with pytest.raises(ValueError, match="has to start with '/'"):
+        tf.device("elsewhere:0").__enter__()
+
+
+def test_many_zeros_of_bfloat16() -> None:
+    a, b = tf.cast([[1.0, 2.0]], tf.bfloat16), tf.constant([[3.0], [4.0]])
+    product = tf.matmul(a, b, a_is_sparse=True)
+    assert product.dtype is tf.float32 and run(product).tolist() == [[11.0]]
+
+
+# ---- names and shapes
+
+
+def test_images_of_an_unknown_shape_have_four_dimensions() -> None:
+    place = tf.placeholder(tf.float32)
+    for function in (tf.space_to_batch, tf.batch_to_space):
+        assert function(place, tf.placeholder(tf.int32), 4).shape.ndims == 4
+
+
+def test_the_variables_of_a_template_that_are_not_trained() -> None:
+    def make() -> None:
+        tf.get_variable("a", [])
+        tf.get_variable("b", [], trainable=False)
+
+    template = tf.make_template("t", make)
+    template()
+    assert [v.name for v in template.non_trainable_variables] == ["t/b:0"]
+
+
+class _Devices(tf.test.TestCase):
+    def runTest(self) -> None:
+        self.assertDeviceEqual("/cpu:0", "/device:CPU:0")
+        self.assertDeviceEqual(None, "")
+        with self.assertRaises(AssertionError):
+            self.assertDeviceEqual("/cpu:0", "/cpu:1")
+
+
+def test_devices_are_compared_however_they_are_written() -> None:
+    result = _Devices().run()
+    assert result is not None and result.wasSuccessful()
+
+
+def test_files_of_words_as_tables(tmp_path: Any) -> None:
+    path = tmp_path / "words"
+    path.write_text("a\nb\n")
+    numbers = tf.contrib.lookup.HashTable(tf.contrib.lookup.TextFileIdTableInitializer(str(path)), -1)
+    words = tf.contrib.lookup.HashTable(tf.contrib.lookup.TextFileStringTableInitializer(str(path)), "?")
+    looked = numbers.lookup(tf.constant(["b", "c"])), words.lookup(tf.constant([0, 5], tf.int64))
+    with tf.Session() as session:
+        session.run(tf.tables_initializer())
+        first, second = session.run(looked)
+    assert (first.tolist(), second.tolist()) == ([1, -1], [b"a", b"?"])
