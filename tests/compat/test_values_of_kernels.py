@@ -206,3 +206,28 @@ def test_files_of_words_as_tables(tmp_path: Any) -> None:
         session.run(tf.tables_initializer())
         first, second = session.run(looked)
     assert (first.tolist(), second.tolist()) == ([1, -1], [b"a", b"?"])
+
+
+def test_a_custom_getter_names_what_it_makes_beside_variables_at_the_root() -> None:
+    def getter(make: Any, name: str, **rest: Any) -> Any:
+        parts = make(f"{name}/0", **rest), make(f"{name}/1", **rest)
+        with tf.name_scope("sum_of_parts"):
+            return parts[0] + parts[1]
+
+    with tf.variable_scope("scope", custom_getter=getter):
+        total = tf.get_variable("v", [2])
+        inside = tf.identity(total, name="inside")
+    assert [v.name for v in tf.global_variables()] == ["scope/v/0:0", "scope/v/1:0"]
+    assert (total.name, inside.name) == ("sum_of_parts/add:0", "scope/inside:0")
+
+
+def test_initial_values_and_checks_from_inside_of_loops_and_branches() -> None:
+    def body(i: Any) -> Any:
+        with pytest.raises(ValueError, match="inside a control-flow construct"):
+            tf.Variable(tf.zeros([1]) + tf.cast(i, tf.float32))
+        return i + 1
+
+    tf.add_check_numerics_ops()
+    tf.while_loop(lambda i: i < 3, body, [0])
+    with pytest.raises(ValueError, match=r"not compatible with TensorFlow control flow operations"):
+        tf.add_check_numerics_ops()

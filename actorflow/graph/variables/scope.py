@@ -270,7 +270,13 @@ def get_variable(
         "constraint": scope.constraint if constraint is None else constraint,
     }
     getter = _chained(scope.custom_getter, custom_getter)
-    variable: Any = get_by_full_name(**arguments) if getter is None else getter(get_by_full_name, **arguments)
+    if getter is None:
+        variable: Any = get_by_full_name(**arguments)
+    else:
+        with get_default_graph().name_scope(
+            None
+        ):  # names of variables, and of their getters, depend on variable scopes alone
+            variable = getter(get_by_full_name, **arguments)
     return cast(Variable, variable)  # or, with a partitioner, what stands for a variable
 
 

@@ -444,7 +444,16 @@ def variables_of(graph: type[Graph], kind: type[Variable]) -> None:
 
 def _initial_tensor(graph: Graph, value: Any, dtype: DTypeLike | None) -> Tensor:
     if not callable(value):
-        return convert_to_tensor(value, dtype, name="initial_value", graph=graph)
+        tensor = convert_to_tensor(value, dtype, name="initial_value", graph=graph)
+        if (flow := graph.flow_of(tensor.op.name)) is not None:
+            raise ValueError(
+                describe(
+                    f"The initial value {tensor.name} is from inside a control-flow construct: it is inside of {flow}.",
+                    where=user_line(),
+                    hint="Give a function as the initial value of a variable that is made inside a loop or a branch.",
+                )
+            )
+        return tensor
     with graph.name_scope("Initializer"), graph.device(None), scopes.changed(graph, tower=None):
         return convert_to_tensor(value(), dtype, name="initial_value", graph=graph)
 

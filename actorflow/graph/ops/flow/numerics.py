@@ -55,6 +55,9 @@ def add_check_numerics_ops() -> Operation:
     A run of the operation fails with InvalidArgumentError if such a tensor, or a tensor that it is computed from, is not
     finite; the message names the tensor.
 
+    Raises:
+        ValueError: the graph has branches or loops, whose tensors can't be checked from outside.
+
     Example:
         >>> x = af.placeholder(af.float32)
         >>> y = af.log(x)
@@ -65,6 +68,11 @@ def add_check_numerics_ops() -> Operation:
         actorflow.errors.InvalidArgumentError: Log:0 : Tensor had NaN values
     """
     graph = get_default_graph()
+    if any(graph.flow_of(operation.name) is not None for operation in graph.get_operations()):
+        raise ValueError(
+            "`tf.add_check_numerics_ops() is not compatible with TensorFlow control flow operations such as `tf.cond()` or "
+            "`tf.while_loop()`. Check single tensors with check_numerics, in the branch or the body that computes them."
+        )
     check: list[Operation] = []
     for operation in graph.get_operations():
         for output in operation.outputs:
