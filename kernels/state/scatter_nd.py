@@ -71,7 +71,10 @@ def _places(xp: Any, ref: VariableState, indices: Any, updates: Any) -> tuple[An
             f"{buffer.ndim}."
         )
     if updates.shape != indices.shape[:-1] + buffer.shape[depth:]:
-        check_updates(updates.shape, indices.shape, buffer.shape, "input")
+        try:
+            check_updates(updates.shape, indices.shape, buffer.shape, "input")
+        except ValueError as error:
+            raise InvalidArgumentError(str(error)) from None
     flat = indices.reshape(-1, depth)
     limits = xp.asarray(buffer.shape[:depth], flat.dtype)
     outside = ((flat < 0) | (flat >= limits)).any(axis=1)

@@ -1,4 +1,4 @@
-"""What TensorFlow's own tests of kernels and of its names ask for beside words: values, shapes and types that are taken."""
+"""Values, shapes and types that programs of TensorFlow take from kernels and names, as TensorFlow's own tests have them."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def test_scatter_mistakes(graph: Graph, start: Start) -> None:
         (nd, {at: [[0, -1]], rows: [1.0]}, "does not index into shape"),
         (nd, {at: [[0, 1, 0]], rows: [1.0]}, "have 3 numbers each"),
         (nd, {at: np.zeros((1, 0)), rows: np.zeros((1, 3, 2))}, "have 0 numbers each"),
-        (nd, {at: [[0, 1]], rows: [1.0, 2.0]}, r"need updates of shape .1,?."),
+        (nd, {at: [[0, 1]], rows: [1.0, 2.0]}, "The outer 1 dimensions of indices"),
         (by_row, {at: [3], rows: [[1.0, 2.0]]}, r"indices\[0\] = 3 is not in \[0, 3\)"),
         (zero, {}, "divided by zero"),
     ):

@@ -106,7 +106,7 @@ class SparseFeature(NamedTuple):
 
     Args:
         index_key: the name of the feature with the places, int64; a list of names for places of several dimensions.
-        value_key: the name of the feature with the values, one for each place.
+        value_key: the name of the feature with the values: a value for each place.
         dtype: of the values: float32, int64 or string.
         size: the number of places; a list of such numbers for several dimensions.
         already_sorted: says that the places of each example rise, so that nothing is sorted.
@@ -127,8 +127,8 @@ class SparseFeature(NamedTuple):
         """The sparse tensor, from the parts as they were parsed."""
         from actorflow.graph.ops.sparse.tensor import sparse_merge
 
-        one = isinstance(self.index_key, str)
-        places = parsed[self.index_key] if one else [parsed[key] for key in self.index_key]  # type: ignore[index]
+        keys = self.index_key
+        places = parsed[keys] if isinstance(keys, str) else [parsed[key] for key in keys]
         return sparse_merge(places, parsed[self.value_key], self.size, _safe(name), self.already_sorted)
 
 
@@ -259,8 +259,8 @@ def parse_example(
     Args:
         serialized: strings `[batch]`.
         features: what to find. A `FixedLenFeature` becomes a tensor `[batch, *shape]`, a `FixedLenSequenceFeature` one
-            `[batch, longest, *shape]`, a `VarLenFeature` a `SparseTensor` `[batch, longest]`, a `SparseFeature` one
-            `[batch, *size]`.
+            `[batch, longest, *shape]`, a `VarLenFeature` a `SparseTensor` `[batch, longest]`, a `SparseFeature` a
+            `SparseTensor` `[batch, *size]`.
         example_names: strings `[batch]` that name the examples in messages of errors.
 
     Raises:
