@@ -50,6 +50,7 @@ PLAIN: dict[type, Callable[[], Any]] = {
     af.FixedLenFeature: lambda: af.FixedLenFeature([2], FLOAT, 1.0),
     af.FixedLenSequenceFeature: lambda: af.FixedLenSequenceFeature([2], FLOAT, allow_missing=True),
     af.VarLenFeature: lambda: af.VarLenFeature(af.string),
+    af.SparseFeature: lambda: af.SparseFeature("at", "value", af.float32, 4),
     af.GraphGrowthWarning: lambda: af.GraphGrowthWarning("it grows"),
     af.train.CheckpointState: lambda: af.train.CheckpointState("a", ["a", "b"]),
     af.train.Example: example,
