@@ -39,6 +39,7 @@ FAMILIES = {
     "awaiting": "exchange.awaiting",
     "serving": "frontends.serving",
     "serving_bodies": "frontends.serving_bodies",
+    "generation": "frontends.generation",
     "memory": "engine.memory",
 }
 """The module of each family, below `benchmarks`."""
