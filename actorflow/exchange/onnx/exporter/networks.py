@@ -92,8 +92,10 @@ def conv(block: Block, op: Operation) -> str:
     rank = rank_of(x)
     layout = Layout(op, rank)
     group = 1
-    channels = (x.static_shape or ())[-1 if layout.last else 1]
     shape = filters.static_shape
+    channels = x.static_shape[-1 if layout.last else 1] if x.static_shape else None
+    if channels is None and op.type == "DepthwiseConv2dNative" and shape is not None:
+        channels = shape[2]  # each channel has filters of its own
     if shape is None or channels is None or None in shape:
         raise UnimplementedError("The channels of a convolution are not known.")
     if op.type == "DepthwiseConv2dNative":
