@@ -1,4 +1,4 @@
-"""Batches of images: of another size by each method, cut, mirrored, standardized."""
+"""Batches of images: of another size by each method, cut, mirrored, coloured, standardized."""
 
 from __future__ import annotations
 
@@ -62,6 +62,23 @@ def boxes(m: Model, batch: int, height: int, width: int, channels: int, side: in
     return (x,), (batches,), lib.image.crop_and_resize(x, corners, of, [side, side]), None
 
 
+def coloured(m: Model, batch: int, height: int, width: int, channels: int, side: int) -> Parts:
+    """Hue and saturation of images of three channels, changed."""
+    lib = m.lib
+    x, batches = _images(m, batch, height, width, 3, "f4")
+    return (x,), (batches,), lib.image.adjust_saturation(lib.image.adjust_hue(x, 0.1), 0.8), None
+
+
+def cropped(m: Model, batch: int, height: int, width: int, channels: int, side: int) -> Parts:
+    """The gradient of parts of images, for the images and for the corners."""
+    lib, np = m.lib, m.np
+    x, batches = _images(m, batch, height, width, channels, "f4")
+    corners = lib.placeholder(lib.float32, [2 * batch, 4])
+    y = lib.image.crop_and_resize(x, corners, np.arange(2 * batch, dtype=np.int32) % batch, [7, 9])
+    of = [np.sort(m.data.random((2 * batch, 2, 2)), 1).reshape(2 * batch, 4).astype(np.float32) for _ in batches]
+    return (x, corners), (batches, of), lib.gradients(lib.reduce_sum(lib.square(y)), [x, corners]), None
+
+
 METHODS = ("bilinear", "nearest", "bicubic", "area")
 
 
@@ -80,6 +97,8 @@ def _cases() -> list[Case]:
         for number, name in enumerate(METHODS[:3]):
             build = model(slopes, method=number, **sizes)
             made.append(Case(f"{name}_grad_{told}", f"gradient of {name} to {side}: {told}", build))
+        for program in (coloured, cropped):
+            made.append(Case(f"{program.__name__}_{told}", f"{program.__name__}: {told}", model(program, **sizes)))
     return made
 
 

@@ -69,7 +69,7 @@ def _bicubic(old: int, new: int, align: bool, half: bool) -> Taps:
 
 
 def _area(old: int, new: int, align: bool, half: bool) -> Taps:
-    scale = _scale(old, new, align)
+    scale = _scale(old, new, align and old > 1)  # a single pixel has no other corner to align with
     begins = np.arange(new, dtype=_FLOAT) * scale
     ends = (np.arange(new, dtype=_FLOAT) + 1) * scale
     first, last = np.floor(begins).astype(np.intp), np.ceil(ends).astype(np.intp)

@@ -137,5 +137,13 @@ def function(name: str, python: Callable[..., Any] = _left_to_caller) -> Callabl
     return bound
 
 
+def put(result: Any, out: Any) -> Any:
+    """The result, in the memory that is there for it, or as it is where that is None."""
+    if out is None or result is out:
+        return result
+    out[...] = result
+    return out
+
+
 def _call(name: str, arguments: tuple[Any, ...], threads: int) -> Any:
     return loaded().call(name, threads, *arguments)

@@ -20,10 +20,11 @@ from ..array import gather as gathering
 from ..array import index as indexing
 from ..array import join as joining
 from ..array import one_hot as array_one_hot
+from ..array import shape as array_shape
 from ..array import sort as array_sort
 from ..math import reduction
 from .elementwise import NUMBERS
-from .library import function
+from .library import function, put
 
 _FEW = 2000
 _DEEPEST = 8
@@ -76,7 +77,7 @@ def one_hot(xp: Any, indices: Any, depth: Any, on: Any, off: Any, *, axis: int, 
     return _one_hot(indices, depth, on, off) if out is None else _one_hot(indices, depth, on, off, out)
 
 
-# ---- the largest of each row
+# ---- the largest along a dimension, and the largest of each row
 
 _argmax = function("argmax", lambda x, axis: reduction.argmax(np, x, axis, output_type=dtypes.int64))
 _top_k = function("top_k", lambda x, k: array_sort.top_k(np, x, k))
@@ -90,7 +91,7 @@ def _ranked(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
     return len(shapes[0]) > 0
 
 
-@kernel("ArgMax", device="CPU", dtypes=frozenset((dtypes.int64,)), library="native", can=_deep, pays=_few)
+@kernel("ArgMax", device="CPU", dtypes=frozenset((dtypes.int64,)), library="native", can=_deep)
 def argmax(xp: Any, x: Any, axis: Any, *, output_type: DType) -> Any:
     return _argmax(x, axis)
 
@@ -98,6 +99,18 @@ def argmax(xp: Any, x: Any, axis: Any, *, output_type: DType) -> Any:
 @kernel("TopKV2", device="CPU", library="native", can=_ranked, pays=_few)
 def top_k(xp: Any, x: Any, k: Any) -> Any:
     return _top_k(x, k)
+
+
+# ---- dimensions backwards
+
+_reversed = function("reversed")
+
+
+@kernel("ReverseV2", device="CPU", dtypes=dtypes.NUMERIC, library="native")
+def reverse(xp: Any, x: Any, axis: Any, *, out: Any = None) -> Any:
+    index = array_shape.backwards(tuple(axis.reshape(-1).tolist()), x.ndim)
+    copied = _reversed(x, sum(1 << axis for axis, part in enumerate(index) if part.step), out)
+    return put(x[index], out) if copied is None else copied
 
 
 # ---- slices

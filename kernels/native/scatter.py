@@ -25,7 +25,7 @@ from ..sparse import segment as sparse
 from ..state import scatter, training
 from . import update
 from .elementwise import FLOATS, NUMBERS
-from .library import function
+from .library import function, put
 
 # ---- rows of variables
 
@@ -54,27 +54,25 @@ def sum_duplicates(xp: Any, indices: Any, rows: Any) -> Any:
     return _summed(indices, rows)
 
 
-def _change(how: Callable[..., Any], ref: VariableState, indices: Any, updates: Any) -> None:
-    buffer = ref.writable()
-    how(buffer, *scatter.flat_rows(np, buffer, indices, updates))
-
-
 _OPTIONS: dict[str, Any] = {"device": "CPU", "library": "native"}
 
 
-@kernel("ResourceScatterAdd", **_OPTIONS)
-def scatter_add(xp: Any, ref: VariableState, indices: Any, updates: Any) -> None:
-    _change(_add, ref, indices, updates)
+def _changes_rows(op: str, how: Callable[..., Any]) -> None:
+    """Registers the kernel of `Resource{op}`, and that of `op`, whose value is the variable's."""
+
+    @kernel(f"Resource{op}", **_OPTIONS)
+    def change(xp: Any, ref: VariableState, indices: Any, updates: Any) -> None:
+        buffer = ref.writable()
+        how(buffer, *scatter.flat_rows(np, buffer, indices, updates))
+
+    @kernel(op, **_OPTIONS)
+    def change_and_read(xp: Any, ref: VariableState, indices: Any, updates: Any) -> Any:
+        change(xp, ref, indices, updates)
+        return ref.read()
 
 
-@kernel("ResourceScatterSub", **_OPTIONS)
-def scatter_sub(xp: Any, ref: VariableState, indices: Any, updates: Any) -> None:
-    _change(_subtract, ref, indices, updates)
-
-
-@kernel("ResourceScatterUpdate", **_OPTIONS)
-def scatter_update(xp: Any, ref: VariableState, indices: Any, updates: Any) -> None:
-    _change(_replace, ref, indices, updates)
+for _op, _how in (("ScatterAdd", _add), ("ScatterSub", _subtract), ("ScatterUpdate", _replace)):
+    _changes_rows(_op, _how)
 
 
 def _update_rows(xp: Any, row: Update, inputs: tuple[Any, ...], flag: bool) -> None:
@@ -146,24 +144,16 @@ def unsorted_segment_sum(xp: Any, data: Any, ids: Any, count: Any, *, out: Any =
 _extreme = function("unsorted_segment_extreme")
 
 
-def _put(result: Any, out: Any) -> Any:
-    """The result, in the memory that is there for it."""
-    if out is None:
-        return result
-    out[...] = result
-    return out
-
-
 @kernel("UnsortedSegmentMax", can=_numbered, **_OPTIONS)
 def unsorted_segment_max(xp: Any, data: Any, ids: Any, count: Any, *, out: Any = None) -> Any:
     largest = _extreme(data, ids, count, False)
-    return segment.unsorted_segment_max(xp, data, ids, count, out=out) if largest is None else _put(largest, out)
+    return segment.unsorted_segment_max(xp, data, ids, count, out=out) if largest is None else put(largest, out)
 
 
 @kernel("UnsortedSegmentMin", can=_numbered, **_OPTIONS)
 def unsorted_segment_min(xp: Any, data: Any, ids: Any, count: Any, *, out: Any = None) -> Any:
     smallest = _extreme(data, ids, count, True)
-    return segment.unsorted_segment_min(xp, data, ids, count, out=out) if smallest is None else _put(smallest, out)
+    return segment.unsorted_segment_min(xp, data, ids, count, out=out) if smallest is None else put(smallest, out)
 
 
 @kernel("ScatterNd", dtypes=NUMBERS, can=_deep, **_OPTIONS)
@@ -188,7 +178,7 @@ def sparse_tensor_dense_matmul(
 ) -> Any:
     product = None if adjoint_b else _sparse_product(indices, values, shape, b, adjoint_a)
     if product is not None:
-        return _put(product, out)
+        return put(product, out)
     return sparse_math.sparse_tensor_dense_matmul(
         xp, indices, values, shape, b, adjoint_a=adjoint_a, adjoint_b=adjoint_b, out=out
     )

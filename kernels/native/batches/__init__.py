@@ -1,5 +1,5 @@
 """Kernels in C of whole batches: each image, and each small matrix, is a piece of work that a thread takes.
 
-images.py   images of other sizes, and parts of images
+images.py   images of other sizes, parts of images, colours
 linalg.py   factors, solutions, determinants, inverses and eigenvalues of small matrices
 """

@@ -106,17 +106,17 @@ static PyObject *image_if(bool stands, PyArrayObject *out) {
     return NULL;
 }
 
-/* resized(images, places of rows, weights of rows, places of columns, weights of columns): floats. */
+/* resized(images, places of rows, weights of rows, places of columns, weights of columns, out or nothing): floats. */
 static PyObject *k_resized(const Call *call) {
     bool failed = false;
     Resized p = {.failed = &failed};
     PyArrayObject *x = pictures_at(call, 0, true, &p);
-    if (!x || call->count != 5 || !taps_at(call, 1, p.height, &p.rows) || !taps_at(call, 3, p.width, &p.columns)) return NULL;
+    if (!x || call->count < 5 || !taps_at(call, 1, p.height, &p.rows) || !taps_at(call, 3, p.width, &p.columns)) return NULL;
     int64_t each = p.rows.count * p.width * p.channels / 4 + p.columns.count * p.columns.size * p.channels;
     int64_t rows = PyArray_DIM(x, 0) * p.rows.size;
     if (left_to_governor(call, rows * each)) return NULL;
     npy_intp sizes[4] = {PyArray_DIM(x, 0), p.rows.size, p.columns.size, p.channels};
-    PyArrayObject *out = fresh(NPY_FLOAT32, 4, sizes);
+    PyArrayObject *out = result_at(call, 5, NPY_FLOAT32, 4, sizes);
     if (!out) return NULL;
     p.out = PyArray_DATA(out);
     work_through(call, resized_rows, &p, rows, HELD / (each + 1) + 1, rows * each);
@@ -150,13 +150,13 @@ static void resized_images(int64_t begin, int64_t count, const void *given) {
     free(row);
 }
 
-/* resized_back(slopes, height, width, places of rows, weights of rows, places of columns, weights of columns): the slopes of images of this
- * height and width. */
+/* resized_back(slopes, height, width, places of rows, weights of rows, places of columns, weights of columns, out or nothing): the slopes of images
+ * of this height and width. */
 static PyObject *k_resized_back(const Call *call) {
     bool failed = false;
     Resized p = {.failed = &failed};
     PyArrayObject *x = pictures_at(call, 0, false, &p);
-    if (!x || call->count != 7) return NULL;
+    if (!x || call->count < 7) return NULL;
     int64_t new_height = p.height, new_width = p.width;
     if (!whole_at(call, 1, &p.height) || !whole_at(call, 2, &p.width) || p.height < 1 || p.width < 1) return NULL;
     if (!taps_at(call, 3, p.height, &p.rows) || !taps_at(call, 5, p.width, &p.columns)) return NULL;
@@ -165,7 +165,7 @@ static PyObject *k_resized_back(const Call *call) {
     int64_t images = PyArray_DIM(x, 0);
     if (left_to_governor(call, images * each)) return NULL;
     npy_intp sizes[4] = {images, p.height, p.width, p.channels};
-    PyArrayObject *out = fresh(NPY_FLOAT32, 4, sizes);
+    PyArrayObject *out = result_at(call, 7, NPY_FLOAT32, 4, sizes);
     if (!out) return NULL;
     p.out = PyArray_DATA(out);
     work_through(call, resized_images, &p, images, 1, images * each);
@@ -240,11 +240,11 @@ static void box_rows(int64_t begin, int64_t count, const void *given) {
     }
 }
 
-/* boxes(images, corners, numbers of images, height, width, nearest, value outside): parts of images, each of this size. */
+/* boxes(images, corners, numbers of images, height, width, nearest, value outside, out or nothing): parts of images, each of this size. */
 static PyObject *k_boxes(const Call *call) {
     Boxes p = {0};
     PyArrayObject *x = pictures_at(call, 0, true, &p.images), *boxes = typed_at(call, 1, NPY_FLOAT32), *numbers = typed_at(call, 2, NPY_INT32);
-    if (!x || !boxes || !numbers || call->count != 7 || PyArray_NDIM(boxes) != 2 || PyArray_NDIM(numbers) != 1) return NULL;
+    if (!x || !boxes || !numbers || call->count < 7 || PyArray_NDIM(boxes) != 2 || PyArray_NDIM(numbers) != 1) return NULL;
     int64_t count = PyArray_DIM(boxes, 0);
     if (PyArray_DIM(boxes, 1) != 4 || PyArray_DIM(numbers, 0) != count || !count) return NULL;
     if (!whole_at(call, 3, &p.height) || !whole_at(call, 4, &p.width) || p.height < 1 || p.width < 1) return NULL;
@@ -256,7 +256,7 @@ static PyObject *k_boxes(const Call *call) {
     int64_t each = p.width * p.images.channels * 4;
     if (left_to_governor(call, count * p.height * each)) return NULL;
     npy_intp sizes[4] = {count, p.height, p.width, p.images.channels};
-    PyArrayObject *out = fresh(NPY_FLOAT32, 4, sizes);
+    PyArrayObject *out = result_at(call, 7, NPY_FLOAT32, 4, sizes);
     if (!out) return NULL;
     p.images.out = PyArray_DATA(out);
     work_through(call, box_rows, &p, count * p.height, HELD / (each + 1) + 1, count * p.height * each);

@@ -111,7 +111,7 @@ static PyObject *k_one_hot(const Call *call) {
     return (PyObject *)made;
 }
 
-/* ---- argmax(x, axis), and top_k(x, k): the last dimension's */
+/* ---- argmax(x, axis), and top_k(x, k), the last dimension's */
 
 static bool last_rows(PyArrayObject *x, int64_t *rows, int64_t *width) {
     int rank = x ? PyArray_NDIM(x) : 0;
@@ -122,25 +122,84 @@ static bool last_rows(PyArrayObject *x, int64_t *rows, int64_t *width) {
     return true;
 }
 
+/* The places of the largest along a dimension, one after the other in rows of `inner` elements, which are compared side by side; and the
+ * same where none are behind it, of elements that are as many lanes apart. A NaN is the largest of none. `I` is as wide as `T`. */
+#define HIGHEST(name, T, I)                                                                                                        \
+    static void name(int64_t begin, int64_t count, const void *given) {                                                            \
+        const Highest *p = given;                                                                                                  \
+        for (int64_t plane = begin; plane < begin + count; plane++)                                                                \
+            for (int64_t from = 0; from < p->inner; from += HIGHEST_SIDE) {                                                        \
+                int64_t some = p->inner - from < HIGHEST_SIDE ? p->inner - from : HIGHEST_SIDE;                                    \
+                const T *x = (const T *)p->x + plane * p->size * p->inner + from;                                                  \
+                T best[HIGHEST_SIDE];                                                                                              \
+                I places[HIGHEST_SIDE] = {0};                                                                                      \
+                for (int64_t k = 0; k < some; k++) best[k] = x[k] == x[k] ? x[k] : (T)-INFINITY;                                   \
+                for (I i = 1; i < p->size; i++) {                                                                                  \
+                    x += p->inner;                                                                                                 \
+                    for (int64_t k = 0; k < some; k++) {                                                                           \
+                        places[k] = x[k] > best[k] ? i : places[k];                                                                \
+                        best[k] = x[k] > best[k] ? x[k] : best[k];                                                                 \
+                    }                                                                                                              \
+                }                                                                                                                  \
+                for (int64_t k = 0; k < some; k++) p->out[plane * p->inner + from + k] = places[k];                                \
+            }                                                                                                                      \
+    }                                                                                                                              \
+    static void name##_along(int64_t begin, int64_t count, const void *given) {                                                    \
+        const Highest *p = given;                                                                                                  \
+        for (int64_t row = begin; row < begin + count; row++) {                                                                    \
+            const T *x = (const T *)p->x + row * p->size;                                                                          \
+            T most = x[0] == x[0] ? x[0] : (T)-INFINITY, best[HIGHEST_SIDE];                                                       \
+            int64_t at = 0, i = 1;                                                                                                 \
+            if (p->size >= 2 * HIGHEST_SIDE) {                                                                                     \
+                I places[HIGHEST_SIDE];                                                                                            \
+                for (int k = 0; k < HIGHEST_SIDE; k++) places[k] = 0, best[k] = most;                                              \
+                for (i = 0; i + HIGHEST_SIDE <= p->size; i += HIGHEST_SIDE)                                                        \
+                    for (int k = 0; k < HIGHEST_SIDE; k++) {                                                                       \
+                        places[k] = x[i + k] > best[k] ? (I)i : places[k];                                                         \
+                        best[k] = x[i + k] > best[k] ? x[i + k] : best[k];                                                         \
+                    }                                                                                                              \
+                for (int k = 0; k < HIGHEST_SIDE; k++) {                                                                           \
+                    int64_t place = best[k] > x[0] || x[0] != x[0] ? places[k] + k : 0;                                            \
+                    if (best[k] > most || (best[k] == most && place < at)) most = best[k], at = place;                             \
+                }                                                                                                                  \
+            }                                                                                                                      \
+            for (; i < p->size; i++)                                                                                               \
+                if (x[i] > most) most = x[i], at = i;                                                                              \
+            p->out[row] = at;                                                                                                      \
+        }                                                                                                                          \
+    }
+
+enum { HIGHEST_SIDE = 32 };
+
+typedef struct {
+    const void *x;
+    int64_t *out, size, inner;
+} Highest;
+
+HIGHEST(highest_f4, float, int32_t)
+HIGHEST(highest_f8, double, int64_t)
+
 static PyObject *k_argmax(const Call *call) {
     PyArrayObject *x = array_at(call, 0);
     int64_t rows, width, axis;
-    if (!last_rows(x, &rows, &width) || PyArray_NDIM(x) < 2 || !whole_at(call, 1, &axis)) return NULL;
-    if (axis != -1 && axis != PyArray_NDIM(x) - 1) return NULL;
+    if (!last_rows(x, &rows, &width) || !PyArray_SIZE(x) || !whole_at(call, 1, &axis)) return NULL;
+    int rank = PyArray_NDIM(x);
+    if (rank < 2 || axis < -rank || axis >= rank || PyArray_SIZE(x) > INT32_MAX) return NULL;
+    if (axis < 0) axis += rank;
     if (left_to_governor(call, rows * width)) return NULL;
-    PyArrayObject *made = fresh(NPY_INT64, PyArray_NDIM(x) - 1, PyArray_DIMS(x));
-    if (!made) return NULL;
-#define FIND(T)                                                                                                                    \
-    for (int64_t row = 0; row < rows; row++) {                                                                                     \
-        const T *line = (const T *)PyArray_DATA(x) + row * width;                                                                  \
-        T best = line[0] == line[0] ? line[0] : (T)-INFINITY; /* a NaN is the largest of none */                                   \
-        int64_t at = 0;                                                                                                            \
-        for (int64_t i = 1; i < width; i++)                                                                                        \
-            if (line[i] > best) best = line[i], at = i;                                                                            \
-        ((int64_t *)PyArray_DATA(made))[row] = at;                                                                                 \
+    npy_intp sizes[DEEPEST];
+    Highest p = {.x = PyArray_DATA(x), .size = PyArray_DIM(x, axis), .inner = 1};
+    for (int d = 0; d < rank; d++) {
+        if (d != axis) sizes[d - (d > axis)] = PyArray_DIM(x, d);
+        if (d > axis) p.inner *= PyArray_DIM(x, d);
     }
-    if (PyArray_TYPE(x) == NPY_FLOAT32) FIND(float) else FIND(double)
-#undef FIND
+    PyArrayObject *made = fresh(NPY_INT64, rank - 1, sizes);
+    if (!made) return NULL;
+    p.out = PyArray_DATA(made);
+    bool doubles = PyArray_TYPE(x) == NPY_FLOAT64;
+    Part part = p.inner == 1 ? (doubles ? highest_f8_along : highest_f4_along) : doubles ? highest_f8 : highest_f4;
+    int64_t planes = PyArray_SIZE(x) / (p.size * p.inner);
+    work_through(call, part, &p, planes, HELD / (p.size * p.inner) + 1, rows * width);
     return (PyObject *)made;
 }
 

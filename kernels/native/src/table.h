@@ -21,6 +21,9 @@
 #include "strings.c"
 #include "linalg.c"
 #include "images.c"
+#include "crops.c"
+#include "colors.c"
+#include "reversed.c"
 
 #define NAMED(name) {#name, k_##name}
 
@@ -41,5 +44,6 @@ const Kernel TABLE[] = {
     NAMED(cholesky), NAMED(triangular), NAMED(solve), NAMED(determinant), NAMED(qr), NAMED(eigh),
     NAMED(resized), NAMED(resized_back), NAMED(boxes), NAMED(strong_buckets), NAMED(numbers_of), NAMED(lowered), NAMED(glued),
     NAMED(lengths), NAMED(unsorted_segment_extreme), NAMED(sparse_product),
+    NAMED(crops_to_images), NAMED(crops_to_boxes), NAMED(hues), NAMED(reds), NAMED(reversed),
     {NULL, NULL},
 };

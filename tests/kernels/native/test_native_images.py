@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorflow.base.dtypes import float32
 from actorflow.errors import InvalidArgumentError
-from actorflow.kernels.image import regions, resize
+from actorflow.kernels.image import colors, regions, resize
 from actorflow.kernels.native.batches import images
 from actorflow.kernels.native.library import loaded
 
@@ -22,6 +23,7 @@ METHODS = [
     ("resize_bicubic", {"align_corners": True, "half_pixel_centers": False}),
     ("resize_bicubic", {"align_corners": False, "half_pixel_centers": True}),
     ("resize_area", {"align_corners": False}),
+    ("resize_area", {"align_corners": True}),
 ]
 TRIES = 25
 
@@ -85,7 +87,57 @@ def test_parts_are_numpys(method: str, dtype: str, seed: int) -> None:
         close(result, reference)
 
 
-@pytest.mark.parametrize("name", ["resized", "resized_back", "boxes"])
+@pytest.mark.parametrize("method", ["bilinear", "nearest"])
+@pytest.mark.parametrize("dtype", ["f4", "u1", "f8"])
+def test_gradients_of_parts_are_numpys(method: str, dtype: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for attempt in range(TRIES):
+        x, count = some(rng, dtype), int(rng.integers(0, 6))
+        boxes = (rng.random((count, 4)) * 1.6 - 0.3).astype("f4")
+        if attempt % 5 == 0 and count:
+            boxes[-1] = [0, 0, 1, 1]
+        numbers = rng.integers(0, len(x), count).astype("i4")
+        slopes = rng.normal(size=(count, *rng.integers(1, 9, 2), x.shape[3])).astype("f4")
+        size = np.array(x.shape, "i4")
+        reference, result = (
+            (
+                module.crop_and_resize_grad_image(np, slopes, boxes, numbers, size, T=float32, method=method),
+                module.crop_and_resize_grad_boxes(np, slopes, x, boxes, numbers, method="bilinear"),
+            )
+            for module in (regions, images)
+        )
+        for ours, numpys in zip(result, reference, strict=True):
+            close(ours, numpys)
+
+
+def test_slopes_of_parts_that_do_not_fit_are_errors() -> None:
+    slopes, boxes = np.zeros((1, 2, 2, 1), "f4"), np.zeros((1, 4), "f4")
+    for numbers, size in (([2], [2, 4, 4, 1]), ([0], [2, 4, 4, 3]), ([0], [2, 0, 4, 1]), ([0], [2**40, 2**40, 4, 1])):
+        with pytest.raises((InvalidArgumentError, MemoryError, ValueError)):
+            images.crop_and_resize_grad_image(
+                np, slopes, boxes, np.array(numbers, "i4"), np.array(size), T=float32, method="bilinear"
+            )
+
+
+@pytest.mark.parametrize("name", ["rgb_to_hsv", "hsv_to_rgb"])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2"])
+def test_colours_are_numpys(name: str, dtype: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for attempt in range(TRIES):
+        x = rng.random((*rng.integers(0, 40, rng.integers(0, 3)), 3)).astype(dtype)
+        if attempt % 3 == 0:
+            x = (rng.integers(-1, 3, x.shape) / 2).astype(dtype)
+        if attempt % 4 == 0 and x.size:
+            x.reshape(-1)[rng.integers(0, x.size, 2)] = rng.choice([np.nan, np.inf, -np.inf, -0.0])
+        with np.errstate(all="ignore"):
+            for view in (x, x[..., ::-1]):
+                close(getattr(images, name)(np, view), getattr(colors, name)(np, view))
+                out = np.empty(x.shape, dtype)
+                assert getattr(images, name)(np, view, out=out) is out
+                close(out, getattr(colors, name)(np, view))
+
+
+@pytest.mark.parametrize("name", ["resized", "resized_back", "boxes", "crops_to_images", "crops_to_boxes", "hues"])
 def test_a_result_does_not_depend_on_threads(name: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(5, 40, 30, 3)).astype("f4")
@@ -93,9 +145,30 @@ def test_a_result_does_not_depend_on_threads(name: str, seed: int) -> None:
         images._tables("Bicubic", old, new, False, True) for old, new in (((40, 30), (25, 50)), ((25, 50), (40, 30)))
     )
     boxes = rng.random((9, 4)).astype("f4"), rng.integers(0, 5, 9).astype("i4"), 20, 21, False, 0.0
-    arguments: dict[str, tuple[Any, ...]] = {"resized": there, "resized_back": (25, 50, *back), "boxes": boxes}
+    corners, numbers = boxes[:2]
+    slopes = rng.normal(size=(9, 6, 7, 3)).astype("f4")
+    arguments: dict[str, tuple[Any, ...]] = {
+        "resized": there,
+        "resized_back": (25, 50, *back),
+        "boxes": boxes,
+        "hues": (),
+    }
+    if name.startswith("crops"):
+        arguments["crops_to_images"] = corners, numbers, *x.shape, False
+        arguments["crops_to_boxes"] = x, corners, numbers
+        x = slopes
     alone, shared = (loaded().call(name, threads, x, *arguments[name]) for threads in (1, 3))
     np.testing.assert_array_equal(alone, shared)
+
+
+@pytest.mark.parametrize(("height", "width"), [(1, 5), (5, 1), (1, 1), (1, 4)])
+def test_areas_of_a_side_of_one_pixel_align_as_any(height: int, width: int) -> None:
+    x = np.arange(1, height * width + 1, dtype="f4").reshape(1, height, width, 1)
+    for module in (resize, images):
+        for size in ((3, 4), (1, 2)):
+            result = module.resize_area(np, x, np.array(size), align_corners=True)
+            assert result.shape == (1, *size, 1)
+            assert x.min() - 1e-5 <= result.min() <= result.max() <= x.max() + 1e-5
 
 
 def test_nan_spreads_as_far_as_weights_do() -> None:

@@ -12,6 +12,7 @@ import actorflow as af
 from actorflow.kernels.array import gather as gathering
 from actorflow.kernels.array import join as joining
 from actorflow.kernels.array import one_hot as one_hots
+from actorflow.kernels.array import shape as array_shape
 from actorflow.kernels.array import sort
 from actorflow.kernels.array import unique as distinct
 from actorflow.kernels.math import reduction, segment
@@ -39,10 +40,13 @@ def test_segments_one_hot_vectors_rows_and_the_largest() -> None:
         return params, rng.integers(-1 if rng.random() < 0.2 else 0, len(params), shape(rng, 1, 2)).astype("i4")
 
     def largest(rng: Rng) -> tuple[Any, ...]:
-        x = rng.integers(0, 5, tuple(rng.integers(1, 9, rng.integers(2, 4)))).astype("f4")
-        if rng.random() < 0.2:
-            x.reshape(-1)[rng.integers(0, x.size)] = np.nan
-        return x, np.array(rng.choice([-1, x.ndim - 1, 0]), "i4")
+        sizes = rng.integers(1, 9, rng.integers(2, 4))
+        if rng.random() < 0.3:
+            sizes[rng.integers(len(sizes))] = rng.integers(30, 200)
+        x = (rng.integers(0, 5, tuple(sizes)) * rng.choice([1, -1])).astype(rng.choice(["f4", "f8"]))
+        if rng.random() < 0.3:
+            x.reshape(-1)[rng.integers(0, x.size, 3)] = rng.choice([np.nan, 7.0, np.inf])
+        return x, np.array(rng.integers(-x.ndim, x.ndim), "i4")
 
     def top(rng: Rng) -> tuple[Any, ...]:
         x, _ = largest(rng)
@@ -53,6 +57,20 @@ def test_segments_one_hot_vectors_rows_and_the_largest() -> None:
     check("gather", on(gathering.gather), rows_of)
     check("argmax", on(reduction.argmax, output_type=af.int64), largest)
     check("top_k", on(sort.top_k), top)
+
+
+def test_dimensions_backwards(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for _ in range(TRIES):
+        kind = str(rng.choice(["f4", "f8", "u1", "i2", "c16", "f2", "?"]))
+        x = (rng.normal(size=shape(rng, 1, 5)) * 9).astype(kind)
+        axes = rng.permutation(x.ndim)[: rng.integers(0, x.ndim + 1)].astype("i4") - x.ndim * int(rng.integers(2))
+        for view in (x, x.T):
+            wanted = array_shape.reverse(np, view, axes)
+            assert same(rows.reverse(np, view, axes), wanted)
+            assert same(rows.reverse(np, view, axes, out=np.empty(view.shape, kind)), wanted)
+    x = np.arange(24, dtype="f4").reshape(2, 3, 4)
+    assert same(rows.reverse(np, x, np.array([1, 2]), out=x), np.arange(24, dtype="f4").reshape(2, 3, 4)[:, ::-1, ::-1])
 
 
 def test_an_axis_may_be_a_number_of_numpy_as_constants_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,10 +18,10 @@ from actorflow.graph.ops.image.colors import hsv_to_rgb, rgb_to_hsv
 from actorflow.graph.ops.image.convert import convert_image_dtype
 from actorflow.graph.ops.image.ranks import image_of, rank_of
 from actorflow.graph.ops.io.images import decode_jpeg, encode_jpeg
-from actorflow.graph.ops.math.arithmetic import floormod, maximum, pow
+from actorflow.graph.ops.math.arithmetic import maximum, pow
 from actorflow.graph.ops.math.cast import cast
 from actorflow.graph.ops.math.clip import clip_by_value
-from actorflow.graph.ops.math.elementwise import rsqrt, sqrt, square
+from actorflow.graph.ops.math.elementwise import floor, rsqrt, sqrt, square
 from actorflow.graph.ops.math.reduction import reduce_mean
 from actorflow.graph.ops.random.distributions import random_uniform
 from actorflow.graph.tensor import Tensor, TensorLike
@@ -112,7 +112,8 @@ def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) ->
     """
 
     def change(hue: Tensor, saturation: Tensor, value: Tensor) -> list[Tensor]:
-        return [floormod(hue + cast(convert_to_tensor(delta), hue.dtype), 1.0), saturation, value]
+        turned = hue + cast(convert_to_tensor(delta), hue.dtype)
+        return [turned - floor(turned), saturation, value]
 
     return _adjusted(image, name or "adjust_hue", lambda x: _with_hsv(x, change))
 
