@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import anyio
 import numpy as np
@@ -54,7 +55,7 @@ def normalized(x: af.Tensor, name: str) -> af.Tensor:
     return centred * af.rsqrt(af.reduce_mean(centred * centred, -1, keepdims=True) + 1e-5) * scale + offset
 
 
-def network(tokens: af.Tensor, places: af.Tensor, sizes: Sizes, attend: Attend) -> tuple[af.Tensor, af.Tensor]:
+def network(tokens: af.Tensor, places: Any, sizes: Sizes, attend: Attend) -> tuple[af.Tensor, Any]:
     """A row of units for each token, [tokens, units], and the table that turns rows into logits.
 
     `attend` takes queries, keys and values, [tokens, heads, size].

@@ -97,8 +97,8 @@ def _cases() -> list[Case]:
         for number, name in enumerate(METHODS[:3]):
             build = model(slopes, method=number, **sizes)
             made.append(Case(f"{name}_grad_{told}", f"gradient of {name} to {side}: {told}", build))
-        for program in (coloured, cropped):
-            made.append(Case(f"{program.__name__}_{told}", f"{program.__name__}: {told}", model(program, **sizes)))
+        for plain in (coloured, cropped):
+            made.append(Case(f"{plain.__name__}_{told}", f"{plain.__name__}: {told}", model(plain, **sizes)))
     return made
 
 

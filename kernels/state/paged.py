@@ -25,7 +25,7 @@ def attend(
     block_size: int,
     scale: float,
 ) -> Any:
-    """What each query sees, after its key and value are in the pools."""
+    """The attention of each query, after its key and value are in the pools."""
     slots = _slots(keys, query, key, value, tables, owners, places, block_size)
     keys[slots], values[slots] = key, value
     shared = query.shape[1] // max(1, keys.shape[1])

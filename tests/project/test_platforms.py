@@ -137,7 +137,7 @@ def test_an_old_python_can_read_the_file_that_refuses_it(file: str) -> None:
 
 
 def imported(folder: Path, program: str = "import actorflow") -> str:
-    """What an import that fails says at the end, with modules of a folder in the place of others."""
+    """The last line of an import that fails, with modules of a folder in the place of others."""
     ended = subprocess.run(
         [sys.executable, "-c", program],
         capture_output=True,

@@ -33,8 +33,8 @@ def _swapping() -> Turn | None:
 
 
 def _writing() -> Turn | None:
-    """By asyncio's dictionary of current tasks: in CPython 3.11, where it is the one that asyncio's functions in C read. To leave
-    a task and enter another one by these functions takes a third of a microsecond a turn."""
+    """By asyncio's dictionary of current tasks, which its functions in C read in CPython 3.11. To leave a task and to enter
+    another by these functions takes a third of a microsecond a turn."""
     current: Any = getattr(asyncio.tasks, "_current_tasks", None)
     if current is None or sys.version_info >= (3, 12):
         return None
@@ -81,7 +81,7 @@ WAYS: Mapping[str, Turn] = MappingProxyType(
 """The ways that this Python has to take a turn, the fastest first; the last is there on each."""
 
 take_turn: Turn = next(iter(WAYS.values()))
-"""Calls a function while a task is the current one of a loop."""
+"""Calls a function while a task is the current task of a loop."""
 
 
 _frame_at: Callable[[int], FrameType] | None = getattr(sys, "_getframe", None)
@@ -100,7 +100,7 @@ def frame_of_program() -> FrameType | None:
 
 @lru_cache(maxsize=256)
 def awaits(code: CodeType, at: int) -> bool:
-    """Whether the instruction behind the one at an offset takes an awaitable.
+    """Whether the instruction behind a call takes an awaitable.
 
     A Python whose instructions have other names gives False. The callers then refuse nothing early.
 

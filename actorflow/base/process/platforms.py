@@ -21,7 +21,7 @@ def too_old(python: tuple[int, int], numpy: str) -> str | None:
 
     Args:
         python: the first two numbers of its version.
-        numpy: its version; empty where it is not there yet.
+        numpy: its version; empty if numpy is not there yet.
     """
     if python < PYTHON:
         return "actorflow can't run on Python {}.{}: {}.".format(*python, _SUPPORTED)

@@ -24,7 +24,7 @@ class Blocks:
         return len(self._free)
 
     def take(self, count: int) -> tuple[int, ...] | None:
-        """So many blocks; None where fewer are free."""
+        """`count` blocks; None if fewer are free."""
         if count > len(self._free):
             return None
         return tuple([self._free.pop() for _ in range(count)])

@@ -109,7 +109,7 @@ class Engine:
         }
 
     def add(self, request: Request, timeout: float | None) -> None:
-        """Takes a request, which may have so many seconds.
+        """Takes a request, which has `timeout` seconds to its end.
 
         Raises:
             OpError: see `Scheduler.add`; or the model is closed.

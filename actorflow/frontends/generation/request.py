@@ -23,7 +23,7 @@ class Rules:
     Args:
         max_tokens: the most tokens of the answer.
         temperature: divides the logits; at 0 the likeliest token is chosen.
-        top_k: only so many of the likeliest tokens count; 0 counts all.
+        top_k: the number of the likeliest tokens that count; 0 counts all.
         top_p: only the fewest of the likeliest tokens count that have this share together.
         seed: of its random numbers. The same request with the same seed has the same tokens.
         stop_tokens: tokens that end the answer, and are not part of it, beside those of the model.
@@ -100,7 +100,7 @@ class Request:
         return bool(self.reason)
 
     def next_tokens(self, most: int) -> list[int]:
-        """The tokens that the model reads next, at most so many."""
+        """The tokens that the model reads next, at most `most`."""
         if self.read < len(self.prompt):
             return list(self.prompt[self.read : self.read + most])
         return self.answer[-1:]

@@ -29,7 +29,7 @@ class Limits:
         max_running: the most requests that go through a step together.
         max_queued: the most requests that wait; another request is refused.
         max_step_tokens: the most tokens of a step. A longer prompt is read in several steps, beside the others.
-        max_unread: after so many tokens that its reader has not taken, a request rests.
+        max_unread: a request rests if its reader has this number of tokens to take.
         unread_seconds: after how many seconds of rest it is cancelled.
 
     Raises:

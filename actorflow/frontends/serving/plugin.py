@@ -29,7 +29,7 @@ class Part(Protocol):
         """The requests that it answers, for the lines and the page of a server."""
 
     def gauges(self) -> Mapping[str, tuple[str, float]]:
-        """What `/metrics` tells of it: a help text and a number by name."""
+        """The figures of it that `/metrics` tells: a help text and a number by name."""
 
 
 class Plugin(Protocol):

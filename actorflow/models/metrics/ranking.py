@@ -110,11 +110,10 @@ def _of_the_best(
     k: int | None,
     class_id: int | None,
     weights: TensorLike | None,
-    metrics_collections: Collections,
-    updates_collections: Collections,
+    collections: tuple[Collections, Collections],
     name: str | None,
 ) -> Metric:
-    """Precision or recall of predictions that are classes already."""
+    """Precision or recall of predictions that are classes already. `collections` are those of the metric and of its update."""
     with composite(name, _at_k(what, k, class_id), predictions_idx, weights):
         best = cast(convert_to_tensor(predictions_idx), int64)
         truth = _labels_of(labels, best).only(class_id).distinct()
@@ -128,7 +127,7 @@ def _of_the_best(
             _at_k("true_positive", k, class_id): _counted(right, weights),
             _at_k(other, k, class_id): _counted(wrong, weights),
         }
-        return streamed(sums, lambda tp, rest: divide(tp, tp + rest), metrics_collections, updates_collections)
+        return streamed(sums, lambda tp, rest: divide(tp, tp + rest), *collections)
 
 
 _EXAMPLES = {
@@ -226,9 +225,8 @@ def _at_top_k(what: str, summary: str) -> AtTopK:
         updates_collections: Collections = None,
         name: str | None = None,
     ) -> Metric:
-        return _of_the_best(
-            what, labels, predictions_idx, k, class_id, weights, metrics_collections, updates_collections, name
-        )
+        collections = metrics_collections, updates_collections
+        return _of_the_best(what, labels, predictions_idx, k, class_id, weights, collections, name)
 
     function.__name__ = function.__qualname__ = f"{what}_at_top_k"
     predictions = "predictions_idx: the predicted classes, integers of shape [..., k]."
@@ -252,9 +250,8 @@ def _at_best_k(what: str, summary: str, named: str) -> AtBestK:
     ) -> Metric:
         with composite(name, _at_k(what, k, class_id), predictions, weights) as scope:
             _, best = top_k(predictions, k)
-            return _of_the_best(
-                what, labels, best, k, class_id, weights, metrics_collections, updates_collections, scope
-            )
+            collections = metrics_collections, updates_collections
+            return _of_the_best(what, labels, best, k, class_id, weights, collections, scope)
 
     function.__name__ = function.__qualname__ = named
     predictions = "predictions: a number for each class, floating, of shape [..., classes]."

@@ -11,7 +11,7 @@ from actorflow.base.process import machine
 from actorflow.base.reports.logs import get_logger
 from actorflow.engine.formats import installed
 from actorflow.engine.session.session import Session
-from actorflow.errors import DataLossError, FailedPreconditionError
+from actorflow.errors import DataLossError, FailedPreconditionError, InvalidArgumentError
 from actorflow.graph.graph import Graph
 from actorflow.graph.variables.collections import (
     GraphKeys,
@@ -34,6 +34,22 @@ def folder_path(folder: str | os.PathLike[str] | None) -> str | None:
         return None
     path = path_text(folder, "folder")
     return path if "://" in path else os.path.abspath(path)
+
+
+def check_arguments(recovery: str, is_nowhere: bool) -> None:
+    """Checks arguments of a supervisor.
+
+    Args:
+        recovery: see `Supervisor`.
+        is_nowhere: whether there are times to save at, but no folder.
+
+    Raises:
+        InvalidArgumentError: an argument is invalid.
+    """
+    if recovery not in ("all", "task"):
+        raise InvalidArgumentError(f'recovery={recovery!r}: it is "all" or "task".')
+    if is_nowhere:
+        raise InvalidArgumentError("There is nowhere to save to.", hint="checkpoint_dir=..., a folder")
 
 
 class ModelState:

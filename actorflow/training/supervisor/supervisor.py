@@ -23,7 +23,6 @@ from actorflow.engine.session.session import Session
 from actorflow.engine.transport.heartbeat import FAR, NEAR, Heartbeat
 from actorflow.errors import (
     FailedPreconditionError,
-    InvalidArgumentError,
 )
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
@@ -32,7 +31,7 @@ from actorflow.public import public
 from actorflow.training.supervisor.events import CheckpointSaved, Event, Events, ReplicasMapped, Restored
 from actorflow.training.supervisor.liveness import Life, Rules
 from actorflow.training.supervisor.logical_workers import LogicalWorkers
-from actorflow.training.supervisor.model_state import ModelState, folder_path
+from actorflow.training.supervisor.model_state import ModelState, check_arguments, folder_path
 from actorflow.training.supervisor.recovery.attempts import CURRENT, Attempt, Attempts
 from actorflow.training.supervisor.recovery.failure_classifier import FailureClassifier
 from actorflow.training.supervisor.recovery.manager import STEPS, RecoveryManager, chance
@@ -156,10 +155,8 @@ class Supervisor:
         replicas: int | None = None,
         lost_seconds: float | None = None,
     ) -> None:
-        if recovery not in ("all", "task"):
-            raise InvalidArgumentError(f'recovery={recovery!r}: it is "all" or "task".')
-        if checkpoint_dir is None and (save_steps is not None or save_seconds is not None):
-            raise InvalidArgumentError("There is nowhere to save to.", hint="checkpoint_dir=..., a folder")
+        is_saved = save_steps is not None or save_seconds is not None
+        check_arguments(recovery, is_saved and checkpoint_dir is None)
         self.graph = get_default_graph() if graph is None else graph
         self.is_chief = is_chief
         self._lost_seconds = lost_seconds

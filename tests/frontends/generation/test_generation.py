@@ -275,7 +275,7 @@ async def test_the_end_of_a_model_ends_its_streams(path: Path) -> None:
 
 
 async def test_ten_thousand_requests_that_come_and_go(tmp_path: Path, seed: int) -> None:
-    """Whatever the order of joins, ends and cancellations, no block is lost, and none is of two requests."""
+    """In any order of joins, ends and cancellations no block is lost, and none is of two requests."""
     rng = np.random.default_rng(seed)
     from actorflow.frontends.generation.description import Description
     from actorflow.frontends.generation.request import Request, Rules

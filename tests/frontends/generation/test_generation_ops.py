@@ -27,7 +27,7 @@ def drawn(seed: int, kind: str, heads: int) -> list[Any]:
 
 
 def by_hand(keys: Any, values: Any, query: Any, key: Any, value: Any, scale: float) -> Any:
-    """What each query sees: the rows of its sequence, one by one, in float64."""
+    """The attention of each query over the rows of its sequence, row by row, in float64."""
     keys, values = keys.astype(float), values.astype(float)
     slots = [TABLES[o, p // BLOCK] * BLOCK + p % BLOCK for o, p in zip(OWNERS, PLACES)]
     keys[slots], values[slots] = key, value

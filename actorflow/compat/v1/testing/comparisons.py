@@ -176,7 +176,7 @@ class Comparisons(Assertions):
         self.assertEqual(actual, expected, msg or f"Shape mismatch: {actual} and {expected}.")
 
     def assertDeviceEqual(self, device1: Any, device2: Any, msg: Any = None) -> None:
-        """Fails unless two devices are one, however each is written.
+        """Fails unless two names are of the same device.
 
         Args:
             device1, device2: the names, or what describes a device.

@@ -56,7 +56,8 @@ def matrix_diag(
     Args:
         diagonal: `[..., m]`; or a band, `[..., diagonals, m]`.
         name: a scope.
-        k: which diagonal: 0 is the main one, and those above it are positive; or a pair: the lowest and the highest of a band.
+        k: which diagonal: 0 is the main diagonal, and diagonals above it are positive; or a pair: the lowest and the highest
+            of a band.
         num_rows, num_cols: the size of the matrices; -1 for the least size, or for square matrices.
         padding_value: the value elsewhere.
         align: on which side rows of a band are filled up, above the main diagonal and below it: `LEFT` has the values at the
