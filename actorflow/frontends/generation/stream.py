@@ -34,6 +34,15 @@ class Stream:
 
     A request whose reader leaves the loop, is cancelled, or lets go of the stream, is cancelled at once, and its blocks are free.
 
+    Example:
+        >>> decoding = af.generation.Decoding(context=32, vocabulary=4)
+        >>> _ = decoding.choose(decoding.last(af.one_hot(decoding.tokens, 4)))
+        >>> await af.generation.save(session, "models/echo/1", decoding)
+        >>> async with af.generation.Model("models/echo/1") as model:
+        ...     stream = model.generate([3], max_tokens=2, temperature=0.0)
+        ...     print([token.id async for token in stream], stream.reason)
+        [3, 3] length
+
     Args:
         request: the request.
         text: turns tokens into text.

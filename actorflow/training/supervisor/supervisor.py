@@ -598,8 +598,7 @@ class Supervisor:
         if self._manager is not None:
             self._stateful = frozenset(task_of(self.session.placement(v.op)) for v in self.model.variables)
         self._events.tell(Restored, path, step, self.epoch)
-        devices = [device.name for device in self.session.list_devices()] if self._manager is None else self.lives
-        self._map_replicas(devices)
+        self._map_replicas([d.name for d in self.session.list_devices()] if self._manager is None else self.lives)
         return path, step
 
     def _map_replicas(self, tasks: Collection[str]) -> None:
