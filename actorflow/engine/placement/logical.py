@@ -19,6 +19,10 @@ _LOCAL = "localhost"
 _KEEPING = frozenset(("seed", "shared_name"))
 """An op with effects that has such an attribute keeps something that others may refer to, or counts its runs."""
 
+_SEEDED_RESOURCES = ("FilePoolBegin",)
+"""Ops with a seed that change a resource, and are where that is."""
+_CALLS = ("EagerPyFunc", "EagerPyFuncGrad", "PyFunc")
+
 
 def logical_workers(names: Iterable[str]) -> dict[str | None, int]:
     """How many logical workers each job has, by the devices that nodes ask for. A job with the number 0 alone has none: each
@@ -45,6 +49,20 @@ def keeps(node: Node) -> bool:
     numbers or in a file."""
     definition = opdef.lookup(node.op)
     return definition.stateful and ("Reader" in node.op or any(attr.name in _KEEPING for attr in definition.attrs))
+
+
+def draws(node: Node) -> bool:
+    """Whether a node draws random numbers by what its task keeps, or by chance: in each run others, whatever the step is."""
+    if node.op == "ExtractGlimpse":
+        return node.attrs.get("noise") != "zero"
+    definition = opdef.lookup(node.op)
+    names = {attr.name for attr in definition.attrs}
+    return definition.stateful and "seed" in names and "shared_name" not in names and node.op not in _SEEDED_RESOURCES
+
+
+def calls_program(node: Node) -> bool:
+    """Whether a node calls a function of the program, which only the process that has built the graph can do."""
+    return node.op in _CALLS
 
 
 def tasks_of(job: str | None, devices: Iterable[DeviceSpec]) -> list[DeviceSpec]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +12,13 @@ import numpy as np
 import pytest
 
 import actorflow as af
+import actorflow.graph
+import actorflow.models
 from actorflow import errors
+from actorflow.base.registry import opdef
+from actorflow.engine.placement.logical import calls_program, draws, keeps
+from actorflow.graph.node import Node
+from actorflow.graph.ops.random.distributions import random_uniform_op
 
 REPLICAS = 8
 ROWS = np.random.default_rng(0).normal(size=(40, 6)).astype(np.float32)
@@ -133,6 +141,7 @@ async def test_each_worker_draws_its_own_numbers_which_the_step_decides() -> Non
         rows: list[af.Tensor] = []
         with af.Graph().as_default() as graph:
             step = af.train.get_or_create_global_step()
+            count = step.assign_add(1)
 
             def tower() -> None:
                 scores = af.zeros([2, 5])
@@ -143,7 +152,7 @@ async def test_each_worker_draws_its_own_numbers_which_the_step_decides() -> Non
                 rows.append(af.concat([af.reshape(af.cast(d, af.float32), [-1]) for d in drawn], 0))
 
             af.train.Replicas(3, seed=5).build(tower)
-            return graph, rows, (step.initializer, step.assign_add(1))
+            return graph, rows, (step.initializer, count)
 
     seen = []
     for _ in range(2):
@@ -157,6 +166,19 @@ async def test_each_worker_draws_its_own_numbers_which_the_step_decides() -> Non
     assert all((a == b).all() for a, b in zip(*seen)), "as has another session"
     assert len({row[:12].tobytes() for row in seen[0]}) == 6, "workers and steps differ"
     assert not (seen[0][0][:3] == seen[0][0][3:6]).any(), "and so do nodes"
+
+
+async def test_builds_of_a_graph_draw_numbers_of_their_own() -> None:
+    rows: list[af.Tensor] = []
+    with af.Graph().as_default() as graph:
+        step = af.train.get_or_create_global_step()
+        step.assign_add(1)
+        for seed in (None, None, 4):
+            af.train.Replicas(2).build(lambda seed=seed: rows.append(af.random_uniform([4], seed=seed)))
+        af.train.Replicas(2).build(lambda: rows.append(af.random_uniform([4], seed=4)))
+    async with af.Session(graph=graph) as session:
+        await session.run(step.initializer)
+        assert len({row.tobytes() for row in await session.run(rows)}) == 8
 
 
 async def test_updates_of_layers_are_made_once() -> None:
@@ -203,6 +225,27 @@ def gamma(x: af.Tensor) -> Any:
     return af.reduce_mean(af.random_gamma([3], 1.0))
 
 
+def boxes(x: af.Tensor) -> Any:
+    return af.image.sample_distorted_bounding_box([9, 9, 3], [[[0.1, 0.2, 0.5, 0.9]]], seed=3)[2]
+
+
+def glimpse(x: af.Tensor) -> Any:
+    return af.image.extract_glimpse(af.reshape(x, [1, 4, 6, 1]), [2, 2], [[0.0, 0.0]])
+
+
+def pooled(x: af.Tensor) -> Any:
+    return af.nn.fractional_max_pool(af.reshape(x, [1, 4, 6, 1]), [1.0, 1.5, 1.5, 1.0])[0]
+
+
+def counting(x: af.Tensor) -> Any:
+    return random_uniform_op([3], dtype=af.float32)
+
+
+def with_a_step_that_nothing_counts(x: af.Tensor) -> Any:
+    af.train.get_or_create_global_step()
+    return af.reduce_mean(x + af.random_uniform([6]))
+
+
 def in_a_loop(x: af.Tensor) -> Any:
     return af.while_loop(lambda i: i < 3.0, lambda i: i + af.random_uniform([]), [af.reduce_mean(x)])
 
@@ -228,6 +271,11 @@ def synchronous(x: af.Tensor) -> Any:
         ),
         (integers, errors.InvalidArgumentError, "Logical workers give floating tensors"),
         (gamma, errors.UnimplementedError, "This random op counts its runs"),
+        (boxes, errors.UnimplementedError, "SampleDistortedBoundingBoxV2 draws other numbers in each run"),
+        (glimpse, errors.UnimplementedError, "ExtractGlimpse draws other numbers in each run"),
+        (pooled, errors.UnimplementedError, "FractionalMaxPool draws other numbers in each run"),
+        (counting, errors.UnimplementedError, "RandomUniform draws other numbers in each run"),
+        (with_a_step_that_nothing_counts, errors.InvalidArgumentError, "and no optimizer here counts it"),
         (in_a_loop, errors.UnimplementedError, "random_uniform within a loop of logical worker 0"),
         (without_a_step, errors.InvalidArgumentError, "functions of the global step, and the graph has none"),
         (synchronous, errors.InvalidArgumentError, "logical workers share a session and a step"),
@@ -242,6 +290,49 @@ def test_what_would_not_be_the_same_on_any_number_of_tasks_is_refused(
         x = af.placeholder(af.float32, [8, 6])
         with pytest.raises(error, match=re.escape(sentence)):
             af.train.Replicas(2).build(tower, x)
+
+
+DRAWING = {
+    "AllCandidateSampler", "ExtractGlimpse", "FixedUnigramCandidateSampler", "FractionalAvgPool", "FractionalMaxPool",
+    "LearnedUnigramCandidateSampler", "LogUniformCandidateSampler", "Multinomial", "RandomGamma", "RandomPoissonV2",
+    "RandomShuffle", "RandomStandardNormal", "RandomUniform", "RandomUniformInt", "SampleDistortedBoundingBoxV2",
+    "TruncatedNormal", "UniformCandidateSampler",
+}  # fmt: skip
+EFFECTS = {
+    "Assert", "CommitCheckpoint", "ControlTrigger", "MatchingFiles", "NoOp", "Placeholder", "Print", "PrintV2", "ReadFile",
+    "ReadNonce", "RestoreV2", "RestoreVariables", "SaveV2", "SaveVariables", "TensorSummary", "WriteFile",
+}  # fmt: skip
+"""Ops with an effect of one run, which keep nothing on their task."""
+OF_A_RUN = {
+    "DatasetToSingleElement", "GetSessionHandle", "PagedAttention", "StackV2", "TakeVariables", "TensorArrayV3",
+}  # fmt: skip
+"""Ops that keep something for one run, or for their session."""
+FIRST_INPUTS = {
+    "accumulator", "gradient_accumulator", "handle", "iterator", "mutex", "otherwise", "pool", "queue_handle", "reader_handle",
+    "ref", "resource", "string_handle", "table_handle", "var",
+}  # fmt: skip
+"""Inputs that name what an op changes: the op is where that is."""
+
+
+def test_each_op_with_effects_draws_or_calls_or_keeps_or_changes_something_that_is_elsewhere() -> None:
+    for package in (actorflow.graph, actorflow.models):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    stateful = {
+        name: definition
+        for name, definition in opdef.registered().items()
+        if definition.stateful and not name.startswith("_") and "/tests/" not in definition.where
+    }
+    nodes = {name: Node(name, name) for name in stateful}
+    assert {name for name, node in nodes.items() if draws(node)} == DRAWING
+    assert {name for name, node in nodes.items() if calls_program(node)} == {"EagerPyFunc", "EagerPyFuncGrad", "PyFunc"}
+    left = {
+        name
+        for name, node in nodes.items()
+        if not (draws(node) or calls_program(node) or keeps(node))
+        and not (stateful[name].inputs and stateful[name].inputs[0].name in FIRST_INPUTS)
+    }
+    assert left == EFFECTS | OF_A_RUN
 
 
 @pytest.mark.parametrize("count", [0, -1, True, 1.5, "8"])

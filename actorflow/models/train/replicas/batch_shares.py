@@ -153,7 +153,10 @@ def tree_mean(graph: Graph, values: Sequence[Any], weights: Weights, device: Cal
     """The mean of the workers' tensors or slices, each by its weight."""
     if any(isinstance(value, IndexedSlices) for value in values):
         if not all(isinstance(value, IndexedSlices) for value in values):
-            raise InvalidArgumentError("Gradients of logical workers are all dense, or all slices of a variable.")
+            raise InvalidArgumentError(
+                "Gradients of logical workers are all dense, or all slices of a variable, but these are mixed.",
+                hint="Let the function of the workers read the variable in the same way each time.",
+            )
     scaled = []
     for number, value in enumerate(values):
         if weights is None:

@@ -34,7 +34,8 @@ class Replicas:
     `build` calls a function once for each worker. Within it an optimizer's `apply_gradients` and `minimize` take the mean of the
     gradients of all workers. Variables are shared by their names, as with `af.get_variable`. Variables, tables and queues are
     where the scopes around `build` want them: no task of a worker holds state, and any may leave. Random numbers are functions
-    of the worker's number, of the node and of the global step. Updates and summaries are those of the first worker.
+    of the build, of the worker's number, of the node and of the global step, which something has to count. Updates and
+    summaries are those of the first worker.
 
     Example:
         >>> step, points = af.train.get_or_create_global_step(), af.placeholder(af.float32, [8, 1])
@@ -71,7 +72,9 @@ class Replicas:
 
         Args:
             tower: called once for each worker with its share of `batch`. Gives tensors and operations, in any nest of lists,
-                tuples and dicts; a loss, say, and the operation of `minimize`.
+                tuples and dicts; a loss, say, and the operation of `minimize`. If it draws random numbers, an optimizer that
+                it calls counts the global step, or a node that was made before counts it. The update of an optimizer waits for
+                the gradients of all workers, and not for `control_dependencies` around the call; its operation waits for both.
             batch: tensors, sparse tensors, or nests of such, whose first dimension is that of the examples. The first
                 shares are an example larger if `count` does not divide their number; each counts by its size.
 
@@ -79,7 +82,9 @@ class Replicas:
             A structure as `tower` gives it: for each floating tensor its mean over the batch, an operation for operations.
 
         Raises:
-            InvalidArgumentError: workers differ in their variables, or in what they give; or a result has no mean.
+            InvalidArgumentError: workers differ in their variables, or in what they give; a result has no mean; or workers
+                draw random numbers, and nothing counts the global step.
+            UnimplementedError: a worker has a random op that counts its runs, or draws within a loop.
             InvalidArgumentError: a batch has fewer examples than there are workers; where only the run knows it, in the run.
         """
         leaves = nest.flatten(batch)
@@ -112,7 +117,8 @@ class Replicas:
             flat = nest.flatten(result)
             if number and len(flat) != len(rows[0]):
                 raise InvalidArgumentError(
-                    f"Logical worker {number} gives {len(flat)} results, and worker 0 {len(rows[0])}."
+                    f"Logical worker {number} gives {len(flat)} results, and worker 0 {len(rows[0])}.",
+                    hint="Let the function of the workers give the same structure each time.",
                 )
             rows.append(flat)
         return nest.pack_sequence_as(results[0], [self._result(graph, towers, leaves) for leaves in zip(*rows)])

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actorflow.base.dtypes import int64
-from actorflow.engine.placement.logical import keeps
+from actorflow.engine.placement.logical import draws, keeps
 from actorflow.errors import InvalidArgumentError, UnimplementedError
 from actorflow.graph import scopes
 from actorflow.graph.control_flow.loop_context import WhileContext
@@ -23,6 +23,10 @@ from actorflow.graph.tensor import Operation, Tensor
 from actorflow.graph.variables.scope import get_variable_scope, variable_scope
 from actorflow.models.train.global_steps import get_global_step
 from actorflow.models.train.replicas.batch_shares import Weights, tree_mean
+
+_BUILDS = "logical_workers"
+"""The collection that counts the builds of a graph."""
+_COUNTING = ("AssignAdd", "AssignAddVariableOp", "CountUpTo")
 
 
 class Outside:
@@ -81,6 +85,10 @@ class Towers:
     ) -> None:
         self.graph, self.outside, self.count, self.weights = graph, outside, count, weights
         self._job, self._seed = job, graph.seed if seed is None else seed
+        builds = graph.get_collection_ref(_BUILDS)
+        builds.append(count)
+        self._build = len(builds) - 1
+        """The number of builds in the graph before this build."""
         self._calls: list[_Call] = []
         self._step: Tensor | None = None
         self._nothing: Operation | None = None
@@ -107,11 +115,22 @@ class Towers:
 
     def check(self) -> None:
         """Raises InvalidArgumentError where random numbers would be the same in each step."""
-        if self._step is not None and self._calls and not self._counts_steps:
+        if self._step is not None and not self._counts_steps and not self._is_counted():
             raise InvalidArgumentError(
                 "The random numbers of logical workers are functions of the global step, and no optimizer here counts it.",
-                hint="minimize(loss, global_step=af.train.get_global_step())",
+                hint="Call minimize(loss, global_step=af.train.get_global_step()) in the function of the workers; without an "
+                "optimizer there, make step.assign_add(1) before Replicas.build.",
             )
+
+    def _is_counted(self) -> bool:
+        """Whether a node outside of the workers counts the global step."""
+        variable = get_global_step(self.graph)
+        assert variable is not None  # `step` has read it
+        handle = variable.handle.op
+        return any(
+            operation.type in _COUNTING and operation.inputs[0].op is handle
+            for operation in self.graph.get_operations()
+        )
 
     def step(self) -> Tensor:
         """The global step before a training step."""
@@ -127,9 +146,10 @@ class Towers:
         return self._step
 
     @property
-    def stream(self) -> int:
-        """The seed of all random numbers."""
-        return 0 if self._seed is None else int(self._seed)
+    def stream(self) -> tuple[int, ...]:
+        """The seed of all random numbers, and the number of the build in the graph where that is not the first."""
+        seed = 0 if self._seed is None else int(self._seed)
+        return (seed, self._build) if self._build else (seed,)
 
     def take(
         self, tower: _Tower, optimizer: Any, pairs: Sequence[Any], global_step: Any, name: str | None
@@ -174,7 +194,8 @@ class Towers:
             if any(gradient is None for gradient in gradients):
                 if not all(gradient is None for gradient in gradients):
                     raise InvalidArgumentError(
-                        f"{variable.name} has a gradient in some logical workers, and in others none."
+                        f"{variable.name} has a gradient in some logical workers, and in others none.",
+                        hint="Let the function of the workers compute the same loss each time, from its arguments alone.",
                     )
                 pairs.append((None, variable))
                 continue
@@ -197,11 +218,19 @@ class _Tower:
         if self.calls != len(self._towers._calls):
             raise InvalidArgumentError(
                 f"Logical worker {self.number} applies gradients {self.calls} times, and worker 0 "
-                f"{len(self._towers._calls)} times."
+                f"{len(self._towers._calls)} times.",
+                hint="Let the function of the workers call the same optimizers each time.",
             )
 
     def place(self, operation: Operation) -> str | None:
         """The device of a node: the worker's, but for what keeps state and what refers to that."""
+        if draws(operation.node):
+            raise UnimplementedError(
+                f"{operation.type} draws other numbers in each run, and a logical worker draws by its number and the step.",
+                node=operation.name,
+                hint="Draw with random_uniform, random_normal, truncated_normal, random_shuffle or multinomial there, or draw "
+                "before the logical workers and hand them their shares.",
+            )
         mine = DeviceSpec.parse(operation.device)
         if mine.job not in (None, self._towers._job) or mine.task is not None:
             return None
@@ -220,7 +249,7 @@ class _Tower:
                 )
             flow = getattr(flow, "parent", None)
         self._drawn += op_seed is None
-        facts = (self._towers.stream, self.number, op_seed, self._drawn if op_seed is None else None)
+        facts = (*self._towers.stream, self.number, op_seed, self._drawn if op_seed is None else None)
         digest = hashlib.blake2b(repr(facts).encode(), digest_size=8).digest()
         key = int.from_bytes(digest, "little", signed=True)
         return stack([constant(key, int64), self._towers.step()])
