@@ -126,6 +126,5 @@ class Stream:
         self.close()
 
     def __del__(self) -> None:
-        request = getattr(self, "_request", None)  # a stream whose making failed has none
-        if request is not None and not request.is_ended:
-            self._end(request)
+        if not self._request.is_ended:
+            self._end(self._request)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from actorflow.cluster.master.graph_partitioner import task_of
-from actorflow.engine.placement.logical import is_logical, keeps, logical_workers, shares, tasks_of
+from actorflow.engine.placement.logical import calls_program, is_logical, keeps, logical_workers, shares, tasks_of
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
@@ -20,7 +20,8 @@ class LogicalWorkers:
         count: how many the program says the training has.
 
     Raises:
-        InvalidArgumentError: the graph has another number, or a worker keeps state, which would be lost with its task.
+        InvalidArgumentError: the graph has another number, a worker keeps state, which would be lost with its task, or
+            calls a function of the program.
     """
 
     def __init__(self, graph: Graph, count: int) -> None:
@@ -40,8 +41,16 @@ class LogicalWorkers:
                 where=keepers[0].where,
                 hint="Make variables, tables and readers before the workers, and hand on what they give.",
             )
+        if callers := [node for node in members if calls_program(node)]:
+            raise InvalidArgumentError(
+                f"Logical workers are on tasks of other processes, and these nodes call functions of this program: "
+                f"{', '.join(node.name for node in callers[:_MOST_NAMED])}.",
+                where=callers[0].where,
+                hint="Call py_func before the workers, and hand them its results as parts of their batch.",
+            )
         self._count = count
-        self._job = next((job for job, number in counts.items() if number == count), None)
+        self.job = next((job for job, number in counts.items() if number == count), None)
+        """The job whose tasks compute them; None for all tasks."""
 
     def tasks(self, present: Iterable[str]) -> Mapping[str, tuple[int, ...]]:
         """The numbers of the logical workers by the task that computes them.
@@ -49,7 +58,7 @@ class LogicalWorkers:
         Args:
             present: the names of the tasks that are there, or of their devices.
         """
-        members = tasks_of(self._job, [DeviceSpec.parse(name) for name in present])
+        members = tasks_of(self.job, [DeviceSpec.parse(name) for name in present])
         numbers: dict[str, list[int]] = {}
         for number, place in enumerate(shares(self._count, len(members)) if members else ()):
             numbers.setdefault(task_of(str(members[place])), []).append(number)

@@ -94,11 +94,21 @@ class Monitor:
             self._following[task] = self._root.start(self._follow(task))
         self._root.start(self._look())
 
-    def add(self, task: str, address: str) -> None:
-        """Watches one more task, which is needed from now on."""
+    def add(self, task: str, address: str, *, needed: bool = True) -> None:
+        """Watches one more task, and says whether it is needed from now on."""
         self._tasks[task] = _Watched(address, Life(since=_now()))
-        self._needed.append(task)
+        if needed:
+            self.require(task)
         self._following[task] = self._root.start(self._follow(task))
+
+    def require(self, task: str) -> None:
+        """Makes a task that is watched one of those that are needed."""
+        if task not in self._needed:
+            self._needed.append(task)
+
+    def address(self, task: str) -> str:
+        """The address at which a task is watched."""
+        return self._tasks[task].address
 
     def drop(self, task: str) -> None:
         """Watches a task no more: it is about to leave the cluster."""

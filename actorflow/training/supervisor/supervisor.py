@@ -252,6 +252,8 @@ class Supervisor:
             keeps_variables=self._keeps_variables,
             on_members=self._map_replicas,
             lost_seconds=None if self._workers is None else self._lost_seconds,
+            uses=self._uses,
+            job=None if self._workers is None else self._workers.job,
             on_abort=self._gate.turn_back,
             on_up=self._gate.open,
             on_failure=self._gate.fail,
@@ -563,8 +565,8 @@ class Supervisor:
         present = {job: cluster.spec.task_indices(job) for job in jobs if job in cluster.spec.jobs}
         leaving = [task_name(job, index) for job, indices in present.items() for index in indices[max(jobs[job], 0) :]]
         if self._workers is not None and not any(map(self._keeps_variables, leaving)):
-            await cluster.scale(saved=False, **jobs)  # nothing moves but logical workers, which keep nothing
-            manager.follow(cluster.view)
+            # nothing moves but logical workers, which keep nothing
+            await manager.let_change(leaving, lambda: cluster.scale(saved=False, **jobs))
             return
         await self._until_written(None)
         await self.save()
@@ -611,6 +613,11 @@ class Supervisor:
 
     def _keeps_variables(self, task: str) -> bool:
         return self._stateful is None or task in self._stateful
+
+    def _uses(self, task: str) -> bool:
+        """Whether the session runs nodes on a task; it may do so on each task of a cluster of this program."""
+        placements = self.session._engine.placements().values()
+        return self._cluster is not None or any(task_of(device) == task for device in placements)
 
     def _holds_state(self, task: str) -> bool:
         return self._recovery == "all" or self._stateful is None or task in self._stateful

@@ -38,6 +38,8 @@ class Watch:
     keeps_variables: Callable[[str], bool]
     on_members: Callable[[Collection[str]], object]
     lost_seconds: float | None
+    uses: Callable[[str], bool]
+    job: str | None
     on_abort: Callable[[Exception], object]
     on_up: Callable[[], object]
     on_failure: Callable[[Exception], object]
@@ -77,7 +79,7 @@ class Watch:
             on_up=self.on_up,
             on_failure=self.on_failure,
             start_seconds=self.start_seconds,
-            members=Members(self.keeps_variables, self.on_members, self.lost_seconds),
+            members=Members(self.keeps_variables, self.on_members, self.lost_seconds, uses=self.uses, job=self.job),
         )
         monitor = Monitor(
             tasks,

@@ -77,11 +77,18 @@ def with_counter() -> af.Graph:
         return graph
 
 
+def with_a_call() -> af.Graph:
+    with af.Graph().as_default() as graph:
+        af.train.Replicas(2).build(lambda rows: af.py_func(np.sin, [rows], af.float32), af.ones([4]))
+        return graph
+
+
 @pytest.mark.parametrize(
     ("graph", "count", "sentence"),
     [
         (lambda: Model().graph, 4, "replicas=4, but the graph has 8 logical workers"),
         (af.Graph, 2, "replicas=2, but the graph has 1 logical worker."),
+        (with_a_call, 2, "these nodes call functions of this program: replica_0/"),
         (with_counter, 2, "Logical workers keep nothing between steps, but these nodes of theirs do: random_uniform"),
     ],
 )
@@ -115,6 +122,20 @@ async def test_with_fewer_tasks_than_a_job_needs_a_training_waits_says_so_and_go
         await supervisor.run(model.train, {model.x: x, model.y: y})
         assert len(supervisor.replicas) == 3
         await supervisor.close()
+
+
+async def test_workers_that_come_when_their_job_has_none_are_watched_and_compute(tmp_path: Path) -> None:
+    model = Model()
+    async with af.LocalCluster({"ps": 1}, transport="local", limits={"worker": (0, 8)}) as cluster:
+        async with af.Supervisor(cluster, model.graph, checkpoint_dir=tmp_path, replicas=REPLICAS) as supervisor:
+            assert list(supervisor.lives) == ["/job:ps/task:0"]
+            await cluster.scale(worker=2)
+            with anyio.fail_after(60):
+                async for attempt in supervisor.steps(until=2):
+                    async with attempt as step:
+                        x, y = batch(step)
+                        await supervisor.run(model.train, {model.x: x, model.y: y})
+            assert set(supervisor.lives) == set(cluster.spec.tasks) and len(supervisor.replicas) == 2
 
 
 async def test_a_training_says_for_which_lost_task_it_waits_and_since_when(tmp_path: Path) -> None:

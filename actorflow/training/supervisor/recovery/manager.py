@@ -16,7 +16,7 @@ import anyio
 
 from actorflow.base.process import machine
 from actorflow.base.reports.logs import get_logger
-from actorflow.cluster.config.spec import parse_task
+from actorflow.cluster.config.spec import canonical
 from actorflow.cluster.membership.view import View
 from actorflow.cluster.processes.local import LocalCluster
 from actorflow.cluster.wire.links import patient_sleep
@@ -50,6 +50,7 @@ _TRANSIENT = (UnavailableError, AbortedError, DeadlineExceededError)
 _RESTORE = "the restore"
 STEPS = "the steps"
 _LOOK_SECONDS = 0.2
+_LONGEST_PAUSE = 5.0
 _REPORT_SECONDS = 4.0
 _VIEW_SECONDS = 2.0
 """A task that is up tells its view at once; if it does not, training begins with the tasks that are known."""
@@ -103,6 +104,8 @@ class RecoveryManager:
         self._root = BackgroundTasks()
         self.nursed: set[str] = set()
         """The tasks that are being started again."""
+        self._leaving: frozenset[str] = frozenset()
+        """The members that are about to leave, by our wish: views that still have them are on their way."""
         self._told: dict[str, tuple[int, int | None]] = {}
         """The epoch that each incarnation of a task has confirmed."""
 
@@ -150,32 +153,34 @@ class RecoveryManager:
     async def _spare(self, task: str, report: DeathReport, members: Members, seconds: float) -> None:
         """Declares a lost task gone for good if it is not back in time and training can go on without it."""
         await anyio.sleep(seconds)
+        pause = _LOOK_SECONDS
         while task in self.monitor.lives and not self.monitor.lives[task].is_up:
-            if self.monitor.report(task) is not report or not members.can_spare(task):
-                return
+            if self.monitor.report(task) is not report:
+                return  # it was back, and lost again: that loss has its own time
+            if not members.can_spare(task):
+                await members.next_view()  # another task may join, and then this one can be spared
+                continue
             try:
                 self.follow(await members.declare_lost(self.monitor, task))
                 _LOG.warning("a task is declared lost: it was not back in time", task=task, seconds=seconds)
             except OpError as error:
                 _LOG.info("a task can't be declared lost now", task=task, error=str(error))
-                await anyio.sleep(_LOOK_SECONDS)
+                await anyio.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
 
     def follow(self, view: View) -> None:
         """Takes a newer view of the cluster: tasks that have joined are watched, and waited for; tasks that have left are not."""
         if self._members is None or not self._members.take(view):
             return
         tasks = view.members
-        for task in [task for task in self.monitor.lives if task not in tasks]:
-            self._dismiss(task)
+        self._members.know(self.monitor.lives)
+        for task in list(self.monitor.lives):
+            if tasks.get(task) != canonical(self.monitor.address(task)):
+                self._dismiss(task)
         for task, address in tasks.items():
-            if task not in self.monitor.lives and self._takes_part(task):
-                self.monitor.add(task, address)
+            if task not in self.monitor.lives and task not in self._leaving and self._members.takes_part(task):
+                self.monitor.add(task, address, needed=self._members.is_needed(task))
         self._members.on_change(tasks)
-
-    def _takes_part(self, task: str) -> bool:
-        """Whether a task that has joined does so for this training: tasks of a job that had none are somebody else's."""
-        job, _ = parse_task(task)
-        return any(parse_task(other)[0] == job for other in self.monitor.lives)
 
     def _dismiss(self, task: str) -> None:
         self.monitor.drop(task)
@@ -203,18 +208,27 @@ class RecoveryManager:
         self._on_abort(AbortedError("The cluster gets other tasks."))
         if self._phase is not None:
             self._phase.cancel()
-        for task in leaving:
-            if task in self.monitor.lives:
-                self.monitor.drop(task)
+        try:
+            await self.let_change(leaving, change)
+        finally:
+            self._work.set()
+
+    async def let_change(self, leaving: Collection[str], change: Callable[[], Awaitable[None]]) -> None:
+        """`change_tasks` within the epoch: nothing goes back. A task that leaves is watched no more before it does, so that its
+        end is no loss; if it is a member after all, it is watched again."""
+        assert self._cluster is not None
+        self._leaving = frozenset(leaving)
+        for task in self._leaving & self.monitor.lives.keys():
+            self.monitor.drop(task)
         try:
             await change()
         finally:
+            self._leaving = frozenset()
             self.follow(self._cluster.view)
             spec = self._cluster.spec
             for task in spec.tasks:
                 if task not in self.monitor.lives:
                     self.monitor.add(task, spec.address_of(task))
-            self._work.set()
 
     def may_retry(self, what: str) -> float | None:
         """The pause before something that failed without a loss is tried again; None if it has failed too often."""
@@ -312,6 +326,9 @@ class RecoveryManager:
         for task in self.monitor.lives:
             if self._cluster is not None and not self._cluster.runs(task):
                 self._nurse(task)  # it died before it was reached
+        for task in self.monitor.lives if self._members is not None else ():
+            if self._members is not None and self._members.is_needed(task):
+                self.monitor.require(task)  # the session may have come to use it
         with anyio.CancelScope() as self._phase:
             if not self.epoch:
                 try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 import anyio
 
@@ -23,6 +23,8 @@ class Members:
     Args:
         keeps_variables: whether variables are lost with a task that leaves.
         on_change: called with the names of the members when they have changed.
+        uses: whether the session runs nodes on a task, so that no step can go on without it.
+        job: the job of the logical workers; None if the training has none.
         lost_seconds: see `Supervisor`.
     """
 
@@ -31,8 +33,14 @@ class Members:
         keeps_variables: Callable[[str], bool],
         on_change: Callable[[Collection[str]], object],
         lost_seconds: float | None = None,
+        *,
+        uses: Callable[[str], bool],
+        job: str | None,
     ) -> None:
         self.keeps_variables, self.on_change, self.lost_seconds = keeps_variables, on_change, lost_seconds
+        self._uses, self._job = uses, job
+        self._jobs: set[str] = set() if job is None else {job}
+        """The jobs that take part, also while they have no task."""
         self.view: View | None = None
         """The newest view that a member has told."""
         self._changed = anyio.Event()
@@ -58,9 +66,24 @@ class Members:
         if self.view is not None and view.epoch <= self.view.epoch:
             return False
         self.view = view
+        self._jobs.update(job for job, _, _ in view.limits)
         changed, self._changed = self._changed, anyio.Event()
         changed.set()
         return True
+
+    def know(self, tasks: Iterable[str]) -> None:
+        """The jobs of tasks that are watched take part from now on."""
+        self._jobs.update(parse_task(task)[0] for task in tasks)
+
+    def takes_part(self, task: str) -> bool:
+        """Whether a task that has joined does so for this training: its job has limits, computes logical workers, or had a task
+        before. Tasks of other jobs are somebody else's."""
+        return parse_task(task)[0] in self._jobs
+
+    def is_needed(self, task: str) -> bool:
+        """Whether steps wait for a task: it computes logical workers, or the session uses it. In a training whose workers go on
+        by themselves the others need no worker that joins."""
+        return parse_task(task)[0] == self._job or self._uses(task)
 
     async def next_view(self) -> None:
         """Waits until another view is there."""
