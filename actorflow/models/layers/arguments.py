@@ -58,11 +58,13 @@ def whole(value: Any, owner: str, argument: str) -> int:
         TypeError: it is no whole number.
     """
     try:
-        return int(value)
+        if not isinstance(value, (str, bytes)) and int(value) == value:
+            return int(value)
     except (TypeError, ValueError):
-        raise TypeError(
-            f"{owner}: the argument `{argument}` is a whole number. Received: {value!r:.60}, of type {type(value).__name__}."
-        ) from None
+        pass
+    raise TypeError(
+        f"{owner}: the argument `{argument}` is a whole number. Received: {value!r:.60}, of type {type(value).__name__}."
+    )
 
 
 def padding_of(value: Any, layer: str, causal: bool = False) -> str:

@@ -51,7 +51,7 @@ class Dropout(Layer):
             ValueError: `rate` is not between 0 and 1.
         """
         super().__init__(name=name, **inherited)
-        if not is_symbolic(rate) and not 0 <= rate <= 1:  # type: ignore[operator]
+        if isinstance(rate, (str, bytes)) or not is_symbolic(rate) and not 0 <= rate <= 1:  # type: ignore[operator]
             raise ValueError(f"dropout: the argument `rate` is a number between 0 and 1. Received: {rate!r:.60}")
         self.rate = rate
         self.noise_shape = noise_shape

@@ -53,13 +53,22 @@ OTHERS: dict[str, tuple[list[Any], Callable[[Any, Any, Any], Any]]] = {
     "the graph of a session": (NO_SESSIONS, lambda each, session, saver: af.Session(graph=each)),
     "the shape of a placeholder": ([2.5, object()], lambda each, session, saver: af.placeholder(af.float32, each)),
     "the shape of a constant": ([2.5, object()], lambda each, session, saver: af.constant(1, shape=each)),
+    "the filters of a layer": (
+        [None, "3", 2.5, object()],
+        lambda each, session, saver: af.layers.conv2d(af.ones([1, 4, 4, 1]), each, 3),
+    ),
+    "the rate of a dropout": (
+        ["a", b"0.5", [0.5]],
+        lambda each, session, saver: af.nn.dropout(af.ones([2, 2]), rate=each),
+    ),
+    "what a dropout keeps": (
+        ["a", b"0.5", object()],
+        lambda each, session, saver: af.nn.dropout(af.ones([2, 2]), keep_prob=each),
+    ),
+    "the rate of a layer": (["a", b"0.5"], lambda each, session, saver: af.layers.dropout(af.ones([2, 2]), each)),
     "the units of a layer": (
         [None, "text", [], object()],
         lambda each, session, saver: af.layers.dense(af.ones([2, 2]), each),
-    ),
-    "the filters of a layer": (
-        [None, "text", object()],
-        lambda each, session, saver: af.layers.conv2d(af.ones([1, 4, 4, 1]), each, 2),
     ),
     "the multiplier of a layer": (
         [None, "text", object()],

@@ -111,13 +111,13 @@ def dropout(
 
     Raises:
         ValueError: `rate` is outside [0, 1), neither or both were given, or `x` is not floating.
+        TypeError: `rate` or `keep_prob` is no number.
     """
     if (keep_prob is None) == (rate is None):
         raise ValueError("dropout needs `rate` or `keep_prob`, and not both.")
     dropped: Any = rate
     if keep_prob is not None:
-        kept: Any = keep_prob
-        dropped = 1 - (kept if is_symbolic(kept) else float(kept))
+        dropped = 1 - (keep_prob if is_symbolic(keep_prob) else _number(keep_prob, "keep_prob"))  # type: ignore[operator]
     with composite(name, "dropout", x) as scope:
         tensor = convert_to_tensor(x)
         if not tensor.dtype.is_floating:
@@ -125,15 +125,24 @@ def dropout(
                 f"dropout scales its input, so that has to be floating, but {tensor.name} is {tensor.dtype}."
             )
         if not is_symbolic(dropped):
-            if not 0 <= dropped < 1:
+            if not 0 <= _number(dropped, "rate") < 1:
                 raise ValueError(
-                    f"`rate` must be a scalar tensor or a float in the range [0, 1), but {dropped} was given."
+                    f"`rate` must be a scalar tensor or a float in the range [0, 1), but {dropped!r:.60} was given."
                 )
             if dropped == 0:
                 return identity(tensor, name=scope)
         chance = convert_to_tensor(dropped, tensor.dtype)
         noise = random_uniform(_noise_shape(tensor, noise_shape), seed=seed, dtype=tensor.dtype)
         return multiply(tensor / (1 - chance), cast(noise >= chance, tensor.dtype), name=scope)
+
+
+def _number(value: Any, argument: str) -> float:
+    try:
+        if not isinstance(value, (str, bytes)):
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    raise TypeError(f"dropout: `{argument}` is a number or a scalar tensor, not {value!r:.60}.")
 
 
 def _noise_shape(x: Tensor, noise_shape: Any) -> Any:
