@@ -21,6 +21,9 @@ size_type: Callable[[], Callable[[int | None], Any] | None] | None = None
 """Says what a new `TensorShape` gives its sizes as. Without such a function, or if it gives None, sizes are plain ints and
 None. Set by `actorflow.compat.v1`."""
 
+write_message: Callable[[Shape], Any] | None = None
+"""Writes a shape as a message. Set by `actorflow.compat.v1`, whose programs ask for it."""
+
 
 def _itself(size: int | None) -> int | None:
     return size
@@ -64,6 +67,21 @@ class TensorShape:
         if self._sizes is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self._sizes)
+
+    def as_proto(self) -> Any:
+        """The shape as a `TensorShapeProto`, in programs that import `actorflow.compat.v1`.
+
+        Example:
+            >>> import actorflow.compat.v1 as tf
+            >>> [dim.size for dim in tf.TensorShape([None, 3]).as_proto().dim]
+            [-1, 3]
+
+        Raises:
+            NotImplementedError: nothing has imported `actorflow.compat.v1`.
+        """
+        if write_message is None:
+            raise NotImplementedError("A shape becomes a message of TensorFlow's once actorflow.compat.v1 is imported.")
+        return write_message(self._sizes)
 
     def is_fully_defined(self) -> bool:
         return is_static(self._sizes)
@@ -212,6 +230,9 @@ def as_shape(value: ShapeLike) -> Shape:
         return None
     if isinstance(value, TensorShape):
         return value._sizes
+    if hasattr(value, "unknown_rank"):  # a `TensorShapeProto`, of any library
+        message: Any = value
+        return None if message.unknown_rank else tuple([None if dim.size < 0 else dim.size for dim in message.dim])
     if isinstance(value, (int,)) or hasattr(value, "__index__") and not hasattr(value, "__len__"):
         value = (int(value),)
     if not isinstance(value, Iterable):

@@ -418,3 +418,11 @@ def test_shuffling_queues_of_one_name_have_the_seeds_of_the_graph() -> None:
 def test_types_of_values(value: Any, kinds: str) -> None:
     for kind in ("integral", "real", "complex", "bytes_or_text"):
         assert isinstance(value, getattr(tf.compat, f"{kind}_types")) == (kind in kinds.split())
+
+
+@pytest.mark.parametrize("sizes", [None, [], [2, 3], [None, 3]])
+def test_a_shape_becomes_a_message_and_comes_back(sizes: list[int | None] | None) -> None:
+    message = tf.TensorShape(sizes).as_proto()
+    assert message.unknown_rank == (sizes is None)
+    assert [dim.size for dim in message.dim] == [-1 if size is None else size for size in sizes or ()]
+    assert repr(tf.TensorShape(message)) == repr(tf.TensorShape(sizes))

@@ -209,7 +209,7 @@ def test_name_scopes(graph: af.Graph) -> None:
 
 @pytest.mark.parametrize(("name", "inside"), [("_x", True), ("-x", True), ("a b", False), ("é", False)])
 def test_names_of_scopes(graph: af.Graph, name: str, inside: bool) -> None:
-    with pytest.raises(ValueError, match="no name for a scope"):
+    with pytest.raises(ValueError, match="is not a valid scope name"):
         with af.name_scope(name):
             pass
     with af.name_scope("outer"):
@@ -217,7 +217,7 @@ def test_names_of_scopes(graph: af.Graph, name: str, inside: bool) -> None:
             with af.name_scope(name):
                 assert af.no_op(name="y").name == f"outer/{name}/y"
         else:
-            with pytest.raises(ValueError, match="no name for a scope"):
+            with pytest.raises(ValueError, match="is not a valid scope name"):
                 with af.name_scope(name):
                     pass
     assert graph.get_name_scope() == ""

@@ -41,6 +41,8 @@ OWN = {
     "FilePoolBegin": "shares files among readers of a cluster",
     "FilePoolRenew": "shares files among readers of a cluster",
     "FilePoolTake": "shares files among readers of a cluster",
+    "PagedAttention": "reads keys and values from blocks of a pool",
+    "SampleTokens": "draws tokens by the seeds of requests",
     "Int8Conv2D": "has scales for each channel",
     "Int8MatMul": "has scales for each channel",
     "ResizeAreaGrad": "has no counterpart",

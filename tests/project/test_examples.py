@@ -85,6 +85,13 @@ def test_adder() -> None:
     assert run("adder.py").splitlines() == ["3 + 4.5 = 7.5", "[1, 3] + [2, 4] = [3. 7.]"]
 
 
+def test_gpt(tmp_path: Path) -> None:
+    printed = run("gpt.py", "--steps", "100", "--letters", "20", "--output", tmp_path)
+    losses = [float(text) for text in re.findall(r"loss ([\d.]+)", printed)]
+    assert len(losses) == 2 and losses[1] < losses[0] - 1
+    assert re.search(r"^A session .{20}", printed, re.MULTILINE | re.DOTALL)
+
+
 def test_linear_regression() -> None:
     printed = run("linear_regression.py")
     losses = [float(text) for text in re.findall(r"loss ([\d.]+)", printed)]

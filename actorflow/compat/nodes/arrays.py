@@ -24,15 +24,14 @@ def _dimension(a: Attributes, t: Sequence[Any]) -> Any:
 
 
 def _permuted(a: Attributes, t: Sequence[Any]) -> Any:
-    """`DataFormatVecPermute`: a number, or a pair of numbers, for each dimension; or for the two dimensions of an image."""
+    """`DataFormatVecPermute`: a number, or a pair of numbers, for each dimension; or for those of space alone."""
     size = None if t[0].static_shape is None else t[0].static_shape[0]
-    order = _order(a)
-    if size is None:
-        raise a.refuse("permutes a vector of an unknown size")
-    if size == 2:
-        old, new = ([d for d in a(name, "") or "" if d in "HW"] for name in ("src_format", "dst_format"))
-        order = [0, 1] if old == new else [1, 0]
-    return af.gather(t[0], order)
+    old, new = a("src_format", "NHWC"), a("dst_format", "NCHW")
+    if size == len(old) - 2:
+        old, new = (layout.replace("N", "").replace("C", "") for layout in (old, new))
+    if size != len(old):
+        raise a.refuse("permutes a vector of an unknown or another size")
+    return af.gather(t[0], [old.index(dimension) for dimension in new])
 
 
 def _normalized(a: Attributes, t: Sequence[Any]) -> Any:
@@ -85,7 +84,7 @@ def _unique(a: Attributes, t: Sequence[Any]) -> Any:
     axis, rank = constant_of(t[1]), t[0].static_shape
     if axis is None or rank is None:
         raise a.refuse("has slices along an unknown axis")
-    along = int(axis.ravel()[0]) if axis.size else 0
+    along = int(axis.ravel()[0]) % len(rank) if axis.size else 0
     places = a("out_idx", af.int32)
 
     def unique(values: Any) -> tuple[Any, Any, Any]:
@@ -141,7 +140,7 @@ def _eigenvalues(a: Attributes, t: Sequence[Any]) -> Any:
 
 
 def _bits(a: Attributes, t: Sequence[Any]) -> Any:
-    counts = af.py_func(lambda x: np.bitwise_count(x).astype(np.uint8), [t[0]], af.uint8, stateful=False)
+    counts = af.py_func(lambda x: np.bitwise_count(x.view(f"u{x.itemsize}")), [t[0]], af.uint8, stateful=False)
     counts.set_shape(t[0].static_shape)
     return counts
 

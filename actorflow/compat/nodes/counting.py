@@ -14,7 +14,8 @@ from actorflow.graph.tensor import Tensor
 def _counts(a: Attributes, rows: Tensor, ids: Tensor, values: Tensor, size: Tensor, weights: Tensor) -> Tensor:
     """`[rows, size]`: how often each integer comes in each row, or the sum of its weights; larger integers are left out."""
     size, values, ids = (af.cast(tensor, af.int64) for tensor in (size, values, ids))
-    inside = values < size
+    with af.control_dependencies([af.assert_non_negative(values, message="Counted integers are zero or more.")]):
+        inside = values < size
     places = af.boolean_mask(ids * size + values, inside)
     is_weighted = weights.static_shape != (0,) and not a("binary_output", False)
     each = af.boolean_mask(af.reshape(weights, [-1]), inside) if is_weighted else af.ones_like(places, weights.dtype)

@@ -104,7 +104,8 @@ def _to_sparse(a: Attributes, t: Sequence[Any]) -> Any:
 def _range(a: Attributes, t: Sequence[Any]) -> Any:
     starts, limits, deltas = t
     starts, limits, deltas = (tensor + af.zeros_like(starts + limits + deltas) for tensor in t)
-    starts, limits, deltas = (af.reshape(tensor, [-1]) for tensor in (starts, limits, deltas))
+    with af.control_dependencies([af.assert_none_equal(deltas, af.zeros_like(deltas), message="A delta is not zero.")]):
+        starts, limits, deltas = (af.reshape(tensor, [-1]) for tensor in (starts, limits, deltas))
     steps = af.cast(af.ceil(af.cast(limits - starts, af.float64) / af.cast(deltas, af.float64)), af.int64)
     ends = af.cumsum(af.maximum(steps, 0))
     splits = af.concat([af.zeros([1], af.int64), ends], 0)

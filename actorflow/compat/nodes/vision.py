@@ -121,7 +121,11 @@ def _reflected(places: Any, size: int, mode: str) -> Any:
     if mode == "NEAREST":
         return np.clip(places, 0, size - 1)
     if mode == "WRAP":
-        return np.mod(places, size) if size > 1 else np.zeros_like(places)
+        if size == 1:
+            return np.zeros_like(places)
+        turns = np.where(places < 0, -np.floor(-places / (size - 1)) - 1, np.floor(places / (size - 1)))
+        turns = np.where((places >= 0) & (places <= size - 1), 0, turns)
+        return np.clip(places - size * turns, 0, size - 1)  # a turn begins a pixel early, as in TensorFlow
     if mode == "REFLECT":
         if size == 1:
             return np.zeros_like(places)
@@ -190,8 +194,11 @@ def _convolution(a: Attributes, t: Sequence[Any]) -> Any:
     """`Conv`, which has images and volumes alike."""
     if len(a("explicit_paddings", ()) or ()) or a("groups", 1) != 1 or a("batch_dims", 1) != 1:
         raise a.refuse("has borders, groups or batches of its own")
+    if a("data_format", "CHANNELS_LAST") != "CHANNELS_LAST":
+        raise a.refuse("has channels in front")
     convolve = af.nn.conv2d if len(a("strides")) == 4 else af.nn.conv3d
-    return convolve(t[0], t[1], strides=list(a("strides")), padding=a("padding"))
+    steps: Any = {"strides": list(a("strides")), "dilations": list(a("dilations", ())) or [1] * len(a("strides"))}
+    return convolve(t[0], t[1], padding=a("padding"), **steps)
 
 
 FORMS = {

@@ -7,6 +7,7 @@ from typing import Any, SupportsIndex
 
 from actorflow.base import shapes
 from actorflow.compat.v1.behavior import speaks_v1
+from actorflow.graph.graphdef.attributes import shape_proto
 from actorflow.public import public
 
 
@@ -129,7 +130,7 @@ def _by_caller() -> type[Dimension] | None:
 
 def by_caller() -> None:
     """From now on the sizes of each new `TensorShape` are what the module takes them for that asks for it."""
-    shapes.size_type = _by_caller
+    shapes.size_type, shapes.write_message = _by_caller, shape_proto
 
 
 @public("tf")

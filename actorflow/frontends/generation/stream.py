@@ -126,5 +126,6 @@ class Stream:
         self.close()
 
     def __del__(self) -> None:
-        if not self._request.is_ended:
-            self._end(self._request)
+        request = getattr(self, "_request", None)  # a stream whose making failed has none
+        if request is not None and not request.is_ended:
+            self._end(request)

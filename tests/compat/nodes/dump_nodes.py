@@ -23,7 +23,19 @@ from tensorflow.image import resize
 raw = tf.raw_ops
 rng = np.random.default_rng(0)
 SAMPLES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {}
-KNOWN = {"dfvp", "dfvp2", "combined_nms", "combined_nms_q", "volpatch", "banded", "tridiag", "tridiagmm", "mdiag_band"}
+KNOWN = {
+    "dfvp",
+    "dfvp2",
+    "combined_nms",
+    "combined_nms_q",
+    "volpatch",
+    "banded",
+    "tridiag",
+    "tridiagmm",
+    "mdiag_band",
+    "dfvp_space",
+    "einsum_one",
+}
 """Samples whose inputs have known shapes; others have a rank alone."""
 
 
@@ -673,6 +685,30 @@ sample(
     lambda x: raw.ExtractGlimpseV2(input=x, size=[3, 3], offsets=np.array([[0.0, 0.2]], "f4")),
     f(1, 6, 6, 1),
 )
+
+
+sample(
+    "proj_wrap",
+    lambda x, t: raw.ImageProjectiveTransformV3(
+        images=x, transforms=t, output_shape=[1, 5], fill_value=0.0, interpolation="BILINEAR", fill_mode="WRAP"
+    ),
+    f(1, 1, 5, 1),
+    np.array([[1, 0, -7.3, 0, 1, 0, 0, 0]], "f4"),
+)
+sample("unique_last_axis", lambda x: raw.UniqueV2(x=x, axis=[-1]), np.array([[1, 1, 2], [3, 3, 4]], "i4"))
+sample(
+    "conv_dilated",
+    lambda a, b: raw.Conv(input=a, filter=b, strides=[1, 1, 1, 1], padding="VALID", dilations=[1, 2, 2, 1]),
+    f(1, 7, 7, 2),
+    f(3, 3, 2, 2),
+)
+sample("popcount_negative", lambda x: raw.PopulationCount(x=x), np.array([-1, -2, 3], "i1"))
+sample(
+    "dfvp_space",
+    lambda x: raw.DataFormatVecPermute(x=x, src_format="NDHWC", dst_format="NCDHW"),
+    np.array([1, 2, 3], "i4"),
+)
+sample("einsum_one", lambda a, b: tf.einsum("...ij,...jk->...ik", a, b), f(3, 2, 4), f(1, 4, 2))
 
 
 def main() -> None:

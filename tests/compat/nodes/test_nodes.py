@@ -102,6 +102,23 @@ def test_a_form_refuses_by_its_name_what_it_does_not_build() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "feeds", "problem"),
+    [
+        ("dbin2", {"x0:0": [[1, -1], [0, 2]]}, "Counted integers are zero or more"),
+        ("rbin", {"x0:0": [1, -1, 0, 2, 3], "x1:0": [0, 2, 2, 5]}, "Counted integers are zero or more"),
+        ("rrange", {"x0:0": [0], "x1:0": [3], "x2:0": [0]}, "A delta is not zero"),
+        ("msetdiag_k", {"x0:0": np.zeros((1, 4, 5)), "x1:0": np.zeros((1, 5))}, "diagonals do not fit"),
+    ],
+)
+def test_values_that_tensorflow_refuses_are_refused(name: str, feeds: dict[str, Any], problem: str) -> None:
+    message, _ = read(name)
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.import_graph_def(message, name="")
+        with pytest.raises(tf.errors.InvalidArgumentError, match=problem):
+            session.run("out0:0", feeds)
+
+
+@pytest.mark.parametrize(
     ("text", "errors", "points"),
     [
         (b"a\xc3\xa9\xe2\x82\xac", "strict", [97, 233, 8364]),

@@ -6,17 +6,22 @@ side that `align` says.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from actorflow.base.shapes import show
 from actorflow.graph.constant_value import constant_value
 from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.default_graph import control_dependencies
 from actorflow.graph.ops.array.constant import constant, fill
 from actorflow.graph.ops.array.gather import gather
 from actorflow.graph.ops.array.join import concat, stack
 from actorflow.graph.ops.array.shape import expand_dims, reshape
 from actorflow.graph.ops.array.shape import shape as shape_of
 from actorflow.graph.ops.building import composite
+from actorflow.graph.ops.flow.asserts import assert_equal
+from actorflow.graph.ops.flow.control import identity
 from actorflow.graph.ops.linalg import diagonal as main
 from actorflow.graph.ops.math.arithmetic import maximum, minimum
 from actorflow.graph.ops.math.cast import cast
@@ -149,7 +154,8 @@ def matrix_set_diag(
         k, align: see `matrix_diag`.
 
     Raises:
-        ValueError: `k` is no constant or no band, or `align` is another word.
+        ValueError: `k` is no constant or no band, `align` is another word, or the diagonals do not fit the matrices;
+            InvalidArgumentError where only the run knows.
     """
     low, high = _limits(k)
     if (low, high) == (0, 0):
@@ -157,7 +163,7 @@ def matrix_set_diag(
     with composite(name, "matrix_set_diag", input, diagonal):
         matrix, values = convert_to_tensor(input), convert_to_tensor(diagonal)
         sizes = _sizes(matrix, low, high)
-        band = values if low != high else expand_dims(values, -2)
+        band = _checked(matrix, values if low != high else expand_dims(values, -2), sizes, low, high)
         row, column = expand_dims(range_(sizes.rows), 1), expand_dims(range_(sizes.columns), 0)
         number = column - row
         inside = logical_and(number >= low, number <= high)
@@ -183,8 +189,7 @@ def _limits(k: Band) -> tuple[int, int]:
         k = constant_value(k.graph.nodes, k.tensor_id)
         if k is None:
             raise ValueError("k is known when the graph is built: give a number or a pair.")
-        k = k.ravel().tolist()
-    limits = [int(number) for number in (k if isinstance(k, Sequence) else [k])]
+    limits = [int(number) for number in np.ravel(k)]
     if len(limits) not in (1, 2) or limits[0] > limits[-1]:
         raise ValueError(f"k is a diagonal, or the lowest and the highest of a band, not {limits}.")
     return limits[0], limits[-1]
@@ -195,6 +200,30 @@ def _sizes(matrix: Tensor, low: int, high: int) -> _Sizes:
     shape = shape_of(matrix)
     rows, columns = shape[-2], shape[-1]
     return _Sizes(rows, columns, minimum(rows + min(high, 0), columns - max(low, 0)))
+
+
+def _checked(matrix: Tensor, band: Tensor, sizes: _Sizes, low: int, high: int) -> Tensor:
+    """A band that fits matrices. Raises ValueError if its shape is known and does not; the run checks what is not known."""
+    rows, columns = (matrix.static_shape or (None, None))[-2:]
+    count = high - low + 1
+    if (
+        rows is not None
+        and columns is not None
+        and band.static_shape is not None
+        and None not in band.static_shape[-2:]
+    ):
+        longest = min(rows + min(high, 0), columns - max(low, 0))
+        if band.static_shape[-2:] != (count, longest):
+            raise ValueError(
+                f"Diagonals {low} to {high} of matrices of {rows} rows and {columns} columns are {count}, and the longest has "
+                f"{longest} values, but diagonals of the shape {show(band.static_shape)} are given."
+            )
+        return band
+    fits = assert_equal(
+        shape_of(band)[-2:], stack([count, sizes.longest]), message="The diagonals do not fit the matrices."
+    )
+    with control_dependencies([fits]):
+        return identity(band)
 
 
 def _shift(sizes: _Sizes, number: Tensor, align: str) -> Tensor:

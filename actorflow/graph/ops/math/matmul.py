@@ -366,10 +366,18 @@ def _with_labels(equation: str, shapes: Sequence[Shape]) -> str:
             raise ValueError(f"{equation!r} needs inputs of a known rank, and one has none.")
         ranks.append(len(shape or ()) - len(names.replace("...", "")) if "..." in names else 0)
     most = max(ranks, default=0)
-    if min(ranks, default=0) < 0 or most > len(free):
+    if min(ranks, default=0) < 0 or 2 * most > len(free):
         raise ValueError(f"{equation!r} does not fit inputs of the shapes {', '.join(map(show, shapes))}.")
-    common = "".join(free[:most])
-    spelled = [names.replace("...", common[most - rank :]) for names, rank in zip(labels, ranks)]
+    common, lone = "".join(free[:most]), "".join(free[most : 2 * most])
+    begins = [names.find("...") for names in labels]
+    sizes = [(shape or ())[begin : begin + rank] for shape, begin, rank in zip(shapes, begins, ranks)]
+    wide = {most - len(row) + i for row in sizes for i, size in enumerate(row) if size != 1}
+    spelled = []
+    for names, row in zip(labels, sizes):
+        places = range(most - len(row), most)
+        # A size of 1 goes with any other size: then its label is its own, and is summed over.
+        own = [lone[at] if size == 1 and at in wide else common[at] for at, size in zip(places, row)]
+        spelled.append(names.replace("...", "".join(own)))
     return f"{','.join(spelled)}->{output.replace('...', common)}"
 
 
@@ -387,7 +395,7 @@ def einsum(equation: str, *inputs: TensorLike, name: str | None = None) -> Tenso
     Args:
         equation: a label (a letter) for each dimension of each input, then those of the output; other labels are summed
             over. Without `->` the output has the labels that come once, in alphabetic order. `...` stands for the
-            dimensions that have no label, of inputs of a known rank; they are the same in all inputs that have some.
+            dimensions that have no label, of inputs of a known rank; a size of 1 goes with any other there.
         inputs: tensors of one type.
 
     Raises:

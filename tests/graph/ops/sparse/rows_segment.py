@@ -43,7 +43,7 @@ def rooted(data: Any, ids: Any, count: Any) -> Any:
 
 SEGMENT_REJECTS = [
     Reject(EITHER, (ROWS, i32(0, 1), i32(0, 0, 1))),
-    Reject(InvalidArgumentError, (ROWS, i32(0, 1, 1), i32(2, 0, 0)), match="never fall"),
+    Reject(InvalidArgumentError, (ROWS, i32(0, 1, 1), i32(2, 0, 0)), match="is not sorted"),
     Reject(InvalidArgumentError, (ROWS, i32(0, 1, 1), i32(-1, 0, 1))),
     Reject(InvalidArgumentError, (ROWS, i32(0, 1, 7), i32(0, 0, 1))),
     Reject(EITHER, (1.0, i32(0), i32(0))),
