@@ -208,7 +208,7 @@ class Supervisor:
         if self._session is not None:
             raise FailedPreconditionError("The supervisor has been started already.")
         self._gate = RunGate()
-        target = self._target if self._cluster is None else self._cluster.target
+        target = self._target if self._cluster is None else self._master(self._cluster)
         if self._cluster is not None and self.model.folder is not None:
             await self._cluster.allow_files(self.model.folder)
         self._session = Session(target, self.graph, credentials=self._credentials, **self._session_options)
@@ -237,6 +237,10 @@ class Supervisor:
         except BaseException:
             await self._end()
             raise
+
+    def _master(self, cluster: LocalCluster) -> Target:
+        """The task that runs the steps. Any worker may leave a training with logical workers; the coordinator stays."""
+        return cluster.target if self._workers is None else cluster.target_of(cluster.coordinator)
 
     async def _watch(self, target: Target, engine: RemoteEngine) -> None:
         """Begins to watch the cluster, and waits until it is up."""

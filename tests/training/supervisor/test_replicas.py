@@ -124,10 +124,16 @@ async def test_with_fewer_tasks_than_a_job_needs_a_training_waits_says_so_and_go
         await supervisor.close()
 
 
-async def test_workers_that_come_when_their_job_has_none_are_watched_and_compute(tmp_path: Path) -> None:
+@pytest.mark.parametrize("founders", [{}, {"worker": 2}])
+async def test_workers_that_come_when_their_job_has_none_are_watched_and_compute(
+    founders: dict[str, int], tmp_path: Path
+) -> None:
     model = Model()
-    async with af.LocalCluster({"ps": 1}, transport="local", limits={"worker": (0, 8)}) as cluster:
+    jobs = {"ps": 1, **founders}
+    async with af.LocalCluster(jobs, transport="local", limits={"worker": (0, 8)}) as cluster:
         async with af.Supervisor(cluster, model.graph, checkpoint_dir=tmp_path, replicas=REPLICAS) as supervisor:
+            if founders:
+                await supervisor.scale(worker=0)
             assert list(supervisor.lives) == ["/job:ps/task:0"]
             await cluster.scale(worker=2)
             with anyio.fail_after(60):
