@@ -124,6 +124,7 @@ static PyObject *k_crops_to_images(const Call *call) {
     int64_t batch;
     if (call->count < 8 || !whole_at(call, 3, &batch) || !whole_at(call, 4, &images->height) || !whole_at(call, 5, &images->width)) return NULL;
     if (!whole_at(call, 6, &images->channels) || batch < 1 || images->height < 1 || images->width < 1 || images->channels < 1) return NULL;
+    if (images->height > EXACT || images->width > EXACT) return NULL;
     int64_t size;
     if (__builtin_mul_overflow(batch, images->height, &size) || __builtin_mul_overflow(size, images->width, &size)) return NULL;
     if (__builtin_mul_overflow(size, images->channels, &size) || size > LARGEST) return NULL;

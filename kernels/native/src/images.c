@@ -89,7 +89,10 @@ static void resized_rows(int64_t begin, int64_t count, const void *given) {
     free(row);
 }
 
-/* Images of floats, or of bytes where those are taken, with a pixel at least. */
+/* The most rows and columns of an image whose places are whole floats: more would be rounded to places outside. */
+#define EXACT (1 << 24)
+
+/* Images of floats, or of bytes where those are taken, with a pixel at least, and at most EXACT rows and columns. */
 static PyArrayObject *pictures_at(const Call *call, Py_ssize_t index, bool bytes, Resized *p) {
     PyArrayObject *x = array_at(call, index);
     if (!x || PyArray_NDIM(x) != 4 || !PyArray_SIZE(x)) return NULL;
@@ -97,7 +100,7 @@ static PyArrayObject *pictures_at(const Call *call, Py_ssize_t index, bool bytes
     if (PyArray_TYPE(x) != NPY_FLOAT32 && !(bytes && p->bytes)) return NULL;
     p->x = PyArray_DATA(x);
     p->height = PyArray_DIM(x, 1), p->width = PyArray_DIM(x, 2), p->channels = PyArray_DIM(x, 3);
-    return x;
+    return p->height > EXACT || p->width > EXACT ? NULL : x;
 }
 
 static PyObject *image_if(bool stands, PyArrayObject *out) {

@@ -119,6 +119,22 @@ def test_slopes_of_parts_that_do_not_fit_are_errors() -> None:
             )
 
 
+@pytest.mark.parametrize("axis", [1, 2])
+def test_parts_of_images_whose_places_are_no_whole_floats_are_left_to_numpy(axis: int) -> None:
+    """The last row of 2**24 + 4 has no float of its own: it is rounded to the row behind it."""
+    shape = [1, 1, 1, 1]
+    shape[axis] = (1 << 24) + 4
+    x, boxes, numbers = np.zeros(shape, "u1"), np.ones((1, 4), "f4"), np.zeros(1, "i4")
+    slopes = np.ones((1, 1, 1, 1), "f4")
+    calls = {
+        "boxes": (x, boxes, numbers, 1, 1, False, 0.0),
+        "crops_to_images": (slopes, boxes, numbers, *shape, False),
+        "crops_to_boxes": (slopes, x, boxes, numbers),
+    }
+    for name, arguments in calls.items():
+        assert getattr(images, f"_{name}")(*arguments) is None
+
+
 @pytest.mark.parametrize("name", ["rgb_to_hsv", "hsv_to_rgb"])
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2"])
 def test_colours_are_numpys(name: str, dtype: str, seed: int) -> None:
