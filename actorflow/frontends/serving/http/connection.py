@@ -204,6 +204,8 @@ class Connection(asyncio.Protocol):
                 while self.is_full:
                     self._takes_more.clear()
                     await self._takes_more.wait()
+                if not part:  # an empty chunk would end the answer
+                    continue
                 self._since = self._server.now()
                 self.transport.write(b"%x\r\n%b\r\n" % (len(part), part) if head.takes_chunks else part)
         except Exception as error:
@@ -220,7 +222,7 @@ class Connection(asyncio.Protocol):
         if head.takes_chunks:
             self.transport.write(b"0\r\n\r\n")
         self._since = self._server.now()
-        if not keeps:
+        if not keeps or self._server.is_ending:
             self._end()
         self._wait()
         self._next()
