@@ -133,11 +133,11 @@ async def train(text: str, path: Path, *, seconds: float, steps: int, seed: int,
         for number in range(1, steps + 1):
             begins = rng.integers(0, len(numbers) - length - 1, batch)
             pieces = numbers[begins[:, None] + np.arange(length + 1)]
-            share = max(number / steps, (time.perf_counter() - begun) / seconds)
+            share = max(number / steps, (time.perf_counter() - begun) / max(seconds, 1e-9))
             feeds = {
                 tokens: pieces[:, :-1],
                 following: pieces[:, 1:],
-                rate: 0.003 * min(1.0, number / 50, 1.05 - share),
+                rate: 0.003 * min(1.0, number / 50, max(0.0, 1.05 - share)),
             }
             value, _ = await session.run([loss, step], feeds)
             if number == 1 or number % 100 == 0:

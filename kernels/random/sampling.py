@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from actorflow.base.registry.kernel import kernel
-from actorflow.errors import InvalidArgumentError
 
 _STEP, _FIRST, _SECOND = (np.uint64(number) for number in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
@@ -31,10 +30,11 @@ def uniform(seed: Any, place: Any) -> Any:
 
 @kernel("SampleTokens")
 def sample_tokens(xp: Any, logits: Any, temperature: Any, top_k: Any, top_p: Any, seed: Any, place: Any) -> Any:
-    if logits.shape[1] == 0 or not xp.isfinite(logits.max(-1)).all():
-        raise InvalidArgumentError("No token can be chosen: the logits of a row are empty, or not all numbers.")
-    chosen = logits.argmax(-1).astype(np.int32)
-    rows = np.flatnonzero(temperature > 0)
+    if logits.shape[1] == 0:
+        return np.full(len(logits), -1, np.int32)
+    is_fit = np.isfinite(logits.max(-1))
+    chosen = np.where(is_fit, logits.argmax(-1), -1).astype(np.int32)
+    rows = np.flatnonzero(is_fit & (temperature > 0))
     if rows.size:
         scaled = (logits[rows] - logits[rows, chosen[rows], None]) / temperature[rows, None].astype(np.float64)
         shares = _limited(np.exp(scaled), top_k[rows], top_p[rows])

@@ -44,11 +44,16 @@ class Engine:
         signatures: its signatures.
         limits: how much it does at a time.
         blocks: how many blocks its pool has; what the model says unless given.
+
+    Raises:
+        InvalidArgumentError: there are no blocks.
     """
 
     def __init__(
         self, session: Session, signatures: Mapping[str, Signature], limits: Limits, blocks: int | None
     ) -> None:
+        if blocks is not None and blocks < 1:
+            raise InvalidArgumentError(f"A pool has a block at least, not {blocks}.")
         self._session, self._signatures, self._limits, self._blocks = session, signatures, limits, blocks
         self._work = asyncio.Event()
         self._moved = asyncio.Event()
@@ -74,7 +79,8 @@ class Engine:
         feeds = {} if self._blocks is None else {start.inputs["blocks"].tensor: self._blocks}
         self.description = Description.of(await self._session.run(start.outputs["description"].tensor, feeds))
         self.tokenizer: Tokenizer | None = tokenizer_of(self.description.tokenizer)
-        self.scheduler = Scheduler(self.description, self._limits, self._blocks or self.description.blocks)
+        blocks = self.description.blocks if self._blocks is None else self._blocks
+        self.scheduler = Scheduler(self.description, self._limits, blocks)
         self._names = list(step.inputs)
         tensors = [port.tensor for port in step.inputs.values()]
         self._call = await self._session.make_callable(step.outputs["tokens"].tensor, tensors)
@@ -96,6 +102,8 @@ class Engine:
 
     def says(self) -> str:
         """The requests for it, in a line."""
+        if self.tokenizer is None:
+            return "generates tokens, but not over HTTP: it has no tokenizer"
         return "generates; POST /v1/completions, and the page /generate"
 
     def gauges(self) -> Mapping[str, tuple[str, float]]:
@@ -138,16 +146,27 @@ class Engine:
 
     async def _run(self) -> None:
         while True:
-            step = self._step = self.scheduler.step()
-            if step is None:
-                await self._rest()
-                continue
-            with anyio.CancelScope() as self._scope:
-                await self._run_step(step)
-            self._step = self._scope = None
-            self._moved.set()
-            await asyncio.sleep(0)  # readers and other tasks of the loop have their turn
-            self._end_late()
+            try:
+                await self._turn()
+            except Exception as error:  # no reader waits for a loop that is gone, and later requests are served
+                _LOG.error("the steps of a model failed", error=str(error), exc_info=True)
+                self._step = self._scope = None
+                self._fail(InternalError(f"The steps of the model failed: {error!r}."))
+                self._work.clear()
+                await self._work.wait()
+
+    async def _turn(self) -> None:
+        """A step, or a rest while no request can go on."""
+        step = self._step = self.scheduler.step()
+        if step is None:
+            await self._rest()
+            return
+        with anyio.CancelScope() as self._scope:
+            await self._run_step(step)
+        self._step = self._scope = None
+        self._moved.set()
+        await asyncio.sleep(0)  # readers and other tasks of the loop have their turn
+        self._end_late()
 
     async def _run_step(self, step: Step) -> None:
         try:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.public import public
+
+_MOST_FLOAT = (2 - 2**-23) * 2.0**127
 
 
 @public("af.generation")
@@ -59,7 +60,8 @@ def _is_whole(value: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    """Whether it is a number that is finite as a float32 too."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= _MOST_FLOAT
 
 
 @dataclass(slots=True, eq=False)

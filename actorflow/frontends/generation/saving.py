@@ -9,7 +9,7 @@ from typing import Any
 
 from actorflow.base.process import machine
 from actorflow.engine.session.session import Session
-from actorflow.errors import FailedPreconditionError
+from actorflow.errors import FailedPreconditionError, InvalidArgumentError
 from actorflow.exchange.saved_model import signature_constants, tag_constants
 from actorflow.exchange.saved_model.builder import SavedModelBuilder
 from actorflow.exchange.saved_model.signature_def_utils import build_signature_def, predict_signature_def
@@ -21,6 +21,7 @@ from actorflow.graph.graphdef.protos import SignatureDef
 from actorflow.graph.ops.array.constant import constant
 from actorflow.graph.ops.flow.control import identity
 from actorflow.graph.tensor import Tensor
+from actorflow.graph.variables.updates import ancestors
 from actorflow.public import public
 
 
@@ -50,11 +51,12 @@ async def save(
         decoding: the graph of a step.
         tokenizer: of the model; without it, prompts and answers are lists of tokens.
         stop_tokens: tokens that end an answer.
-        inputs: inputs of a signature `serving_default` beside it, for those who want logits.
-        outputs: its outputs.
+        inputs: inputs of a signature `serving_default` beside it, for those who want the logits of a whole text.
+        outputs: its outputs. They do not depend on the decoding's caches, which hold the texts of other requests.
 
     Raises:
         FailedPreconditionError: the decoding chooses no token, or a variable has no value.
+        InvalidArgumentError: an output depends on the caches.
     """
     if decoding.chosen is None:
         raise FailedPreconditionError(
@@ -73,10 +75,22 @@ async def save(
         START: _signature({"blocks": decoding.blocks}, {"description": text}),
     }
     if inputs is not None and outputs is not None:
+        _check_outputs(decoding, outputs)
         signatures[signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY] = predict_signature_def(inputs, outputs)
     builder = SavedModelBuilder(path, format="standard")
     await builder.add_meta_graph_and_variables(session, [tag_constants.SERVING], signatures, clear_devices=True)
     await machine.on_thread(builder.save)
+
+
+def _check_outputs(decoding: Decoding, outputs: Mapping[str, Tensor]) -> None:
+    """Refuses outputs by which a client would read, or write, the blocks of others."""
+    caches = {cache.op.name for cache in decoding.caches}
+    for name, tensor in outputs.items():
+        if caches & ancestors(tensor.graph.nodes, [tensor.op.name]):
+            raise InvalidArgumentError(
+                f"The output {name!r} depends on the caches of the decoding, so it would show the texts of other requests.",
+                hint="Build it with attention of a whole text, beside the decoding, from the same variables.",
+            )
 
 
 def _signature(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> SignatureDef:

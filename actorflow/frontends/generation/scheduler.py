@@ -159,12 +159,17 @@ class Scheduler:
         }
 
     def advance(self, step: Step, chosen: Sequence[int]) -> None:
-        """Takes the tokens that a step chose, a token for each of its requests. Those that have ended meanwhile take none."""
+        """Takes the tokens that a step chose, a token for each of its requests. Those that have ended meanwhile take none.
+        A request for which none could be chosen fails, and no other."""
         for request, count, token in zip(step.requests, step.counts, chosen):
             if request.is_ended:
                 continue
             request.read += count
             if request.read < len(request.prompt):
+                continue
+            if token < 0:
+                text = "No token can be chosen: the logits of a row are empty, or not all numbers."
+                self.end(request, "error", InvalidArgumentError(text))
                 continue
             if token in self.description.stop_tokens or token in request.rules.stop_tokens:
                 self.end(request, "stop")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import NamedTuple
 
 from actorflow.frontends.generation.request import Request
@@ -54,6 +54,7 @@ class Stream:
         self._request, self._text, self._end, self._taken = request, text, end, taken
         self._ready = asyncio.Event()
         self._is_done = False
+        self._count = 0
         request.wake = self._ready.set
 
     @property
@@ -68,38 +69,45 @@ class Stream:
 
     @property
     def answer_tokens(self) -> int:
-        """How many tokens were chosen."""
-        return len(self._request.answer)
+        """How many tokens were taken."""
+        return self._count
 
     def __aiter__(self) -> Stream:
         return self
 
     async def __anext__(self) -> Token:
-        request = self._request
-        while not self._is_done:
-            if request.unread:
-                token = request.unread.popleft()
-                if request.stalled is not None:
-                    self._taken()
-                text = self._text.add(token)
-                if self._text.is_stopped:
-                    self.close()
-                    if not text:
-                        break
-                return Token(token, text)
-            if request.is_ended:
-                self._is_done = True
-                if request.error is not None:
-                    raise request.error
-                if rest := self._text.rest():
-                    return Token(-1, rest)
-                break
+        while (token := self._take()) is None:
             self._ready.clear()
             try:
                 await self._ready.wait()
             except BaseException:
                 self.close()
                 raise
+        return token
+
+    def _take(self) -> Token | None:
+        """The next token, or None while it is still to come. Raises StopAsyncIteration at the end."""
+        request = self._request
+        if self._is_done:
+            raise StopAsyncIteration
+        if request.unread:
+            token = request.unread.popleft()
+            self._count += 1
+            if request.stalled is not None:
+                self._taken()
+            text = self._text.add(token)
+            if self._text.is_stopped:
+                self.close()
+                if not text:
+                    raise StopAsyncIteration
+            return Token(token, text)
+        if not request.is_ended:
+            return None
+        self._is_done = True
+        if request.error is not None:
+            raise request.error
+        if rest := self._text.rest():
+            return Token(-1, rest)
         raise StopAsyncIteration
 
     async def whole(self) -> list[Token]:
@@ -129,3 +137,36 @@ class Stream:
         request = getattr(self, "_request", None)  # a stream whose making failed has none
         if request is not None and not request.is_ended:
             self._end(request)
+
+
+async def merged(streams: Sequence[Stream]) -> AsyncGenerator[tuple[int, Token | None], None]:
+    """The tokens of several streams as they come, each with the place of its stream; None is the end of a stream.
+
+    A stream that waits holds up no other: the streams that have tokens give a token each, in turn.
+
+    Args:
+        streams: the streams, which nothing else reads meanwhile.
+
+    Raises:
+        OpError: a request failed.
+    """
+    ready = asyncio.Event()
+    for stream in streams:
+        stream._ready = ready
+        stream._request.wake = ready.set
+    left = dict(enumerate(streams))
+    while left:
+        ready.clear()
+        is_at_rest = True
+        for index, stream in list(left.items()):
+            try:
+                token = stream._take()
+            except StopAsyncIteration:
+                del left[index]
+                yield index, None
+                continue
+            if token is not None:
+                is_at_rest = False
+                yield index, token
+        if left and is_at_rest:
+            await ready.wait()

@@ -119,6 +119,15 @@ REFUSED: dict[str, tuple[str, Any, int, str]] = {
     "stop": (GENERATE, {"text_input": "a", "parameters": {"stop": 5}}, 400, "'stop' is a text, or a list"),
     "stream": (COMPLETIONS, {"model": "letters", "prompt": "a", "stream": 1}, 400, "'stream' is true or false"),
     "another version": ("/v2/models/letters/versions/9/generate", {"text_input": "a"}, 404, "Specific(letters, 9)"),
+    "a token outside": (COMPLETIONS, {"model": "letters", "prompt": [-1], "echo": True}, 400, "Tokens are in [0, 256)"),
+    "a huge temperature": (
+        COMPLETIONS,
+        {"model": "letters", "prompt": "a", "temperature": 10**400},
+        400,
+        "temperature",
+    ),
+    "a huge top_p": (COMPLETIONS, {"model": "letters", "prompt": "a", "top_p": 10**400}, 400, "The top_p is a number"),
+    "no float32": (GENERATE, {"text_input": "a", "parameters": {"temperature": 1e39}}, 400, "temperature is a number"),
     "a large body": (GENERATE, {"text_input": "a" * (1 << 20)}, 413, "are the most"),
 }
 

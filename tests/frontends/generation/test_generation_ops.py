@@ -154,9 +154,12 @@ async def test_tokens_have_their_shares(kind: str) -> None:
         assert (drawn[np.array(shares) == 0] == 0).all(), name
 
 
-async def test_logits_that_are_no_numbers_are_refused() -> None:
-    for logits in ([[np.nan, 1.0]], [[np.inf, 1.0]], [[-np.inf, -np.inf]]):
-        tokens = sample_tokens(np.array(logits, "f4"), [0.0], [0], [1.0], np.zeros(1, "i8"), np.zeros(1, "i8"))
-        async with af.Session() as session:
-            with pytest.raises(errors.InvalidArgumentError, match="not all numbers"):
-                await session.run(tokens)
+@pytest.mark.parametrize("temperature", [0.0, 0.8])
+async def test_rows_whose_logits_are_no_numbers_have_no_token(temperature: float) -> None:
+    logits = np.array([[np.nan, 1], [-np.inf, 1], [np.inf, 1], [-np.inf, -np.inf], [9e9, 0]], "f4")
+    zeros = np.zeros(5, "i8")
+    tokens = sample_tokens(logits, np.full(5, temperature, "f4"), [0, 0, 1, 0, 0], [0.5, 0.5, 1, 1, 1], zeros, zeros)
+    none = sample_tokens(logits[:, :0], np.full(5, temperature, "f4"), [0] * 5, [1.0] * 5, zeros, zeros)
+    async with af.Session() as session:
+        assert (await session.run(tokens)).tolist() == [-1, 1, -1, -1, 0]
+        assert (await session.run(none)).tolist() == [-1] * 5

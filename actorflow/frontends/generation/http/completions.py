@@ -9,13 +9,11 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import anyio
-
 from actorflow.errors import InvalidArgumentError, OpError
 from actorflow.frontends.generation.http.asked import check_fields, flag, prompts_of, rules_of, stops_of
 from actorflow.frontends.generation.http.events import DONE, HEADERS, KIND, event
 from actorflow.frontends.generation.model import Engine
-from actorflow.frontends.generation.stream import Stream
+from actorflow.frontends.generation.stream import Stream, merged
 from actorflow.frontends.serving.protocols.answers import Answer, Streamed, ok, refused
 from actorflow.frontends.serving.protocols.writing import dump_json
 
@@ -85,18 +83,13 @@ def begin(engine: Engine, content: dict[str, Any], timeout: float | None) -> Com
     rules, stops = rules_of(content), stops_of(content.get("stop"))
     prompts = [prompt for prompt in prompts_of(content.get("prompt"), _MOST_CHOICES // count) for _ in range(count)]
     echoes = flag(content, "echo")
-    completion = Completion(
-        content["model"],
-        [],
-        [_text(engine, prompt) if echoes else "" for prompt in prompts],
-        flag(content, "stream"),
-        flag(options, "include_usage"),
-    )
+    completion = Completion(content["model"], [], [], flag(content, "stream"), flag(options, "include_usage"))
     try:
         for place, prompt in enumerate(prompts):
             seed = (rules.seed + place % count) % (1 << 62)
             own = rules if place % count == 0 else replace(rules, seed=seed)
             completion.streams.append(engine.generate(prompt, own, stops, timeout))
+            completion.prompts.append(_text(engine, prompt) if echoes else "")  # its tokens are checked now
     except BaseException:
         completion.close()
         raise
@@ -120,13 +113,15 @@ def _choice(index: int, text: str, reason: str | None) -> dict[str, Any]:
 
 async def whole(completion: Completion) -> Answer:
     """The answer in one piece. Raises OpError where a stream fails."""
-    choices = []
+    texts = [[prompt] for prompt in completion.prompts]
     try:
-        for index, stream in enumerate(completion.streams):
-            text = "".join([token.text for token in await stream.whole()])
-            choices.append(_choice(index, completion.prompts[index] + text, stream.reason))
+        async with contextlib.aclosing(merged(completion.streams)) as tokens:
+            async for index, token in tokens:
+                if token is not None:
+                    texts[index].append(token.text)
     finally:
         completion.close()
+    choices = [_choice(index, "".join(texts[index]), stream.reason) for index, stream in enumerate(completion.streams)]
     return ok({**_facts(completion), "choices": choices, "usage": completion.usage()})
 
 
@@ -147,16 +142,12 @@ async def _parts(completion: Completion) -> AsyncGenerator[bytes, None]:
         for index, prompt in enumerate(completion.prompts):
             if prompt:
                 yield of(index, prompt, None)
-        if len(completion.streams) == 1:
-            stream = completion.streams[0]
-            async for token in stream:
-                if token.text:
-                    yield of(0, token.text, None)
-            yield of(0, "", stream.reason)
-        else:
-            async with contextlib.aclosing(_merged(completion)) as merged:
-                async for index, text, reason in merged:
-                    yield of(index, text, reason)
+        async with contextlib.aclosing(merged(completion.streams)) as tokens:
+            async for index, token in tokens:
+                if token is None:
+                    yield of(index, "", completion.streams[index].reason)
+                elif token.text:
+                    yield of(index, token.text, None)
         if completion.tells_usage:
             yield event({**facts, "choices": [], "usage": completion.usage()})
         yield DONE
@@ -164,22 +155,6 @@ async def _parts(completion: Completion) -> AsyncGenerator[bytes, None]:
         yield event(_error(error))
     finally:
         completion.close()
-
-
-async def _merged(completion: Completion) -> AsyncGenerator[tuple[int, str, str | None], None]:
-    """The tokens of all choices, as they come. Each is taken in turn, so none runs far ahead of the others."""
-    left = dict(enumerate(completion.streams))
-    while left:
-        for index, stream in list(left.items()):
-            try:
-                token = await anext(stream)
-            except StopAsyncIteration:
-                del left[index]
-                yield index, "", stream.reason
-            else:
-                if token.text:
-                    yield index, token.text, None
-        await anyio.lowlevel.checkpoint()
 
 
 def _error(error: OpError) -> dict[str, Any]:

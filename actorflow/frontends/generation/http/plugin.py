@@ -62,7 +62,7 @@ class Generation:
     ) -> Answer | Streamed:
         """The answer to a request."""
         if method == "GET":
-            return page.page([name for name, served in application.served.items() if _engine(served) is not None])
+            return page.page([name for name, served in application.served.items() if _writes(served)])
         begun, name, status = time.perf_counter(), "", 499
         target = _PATH.match(path)
 
@@ -112,18 +112,24 @@ async def _generate(
 
 
 def _version(application: Application, name: str, number: int | None) -> tuple[int, Engine]:
-    """The version and the steps of a model. Raises NotFoundError for a model that is absent, or does not generate."""
+    """The version and the steps of a model. Raises NotFoundError for a model that is absent, or does not generate, and
+    InvalidArgumentError for a model whose answers are no text."""
     version, model = named(application.served, name).find(number)
     for part in model.parts:
         if isinstance(part, Engine):
+            if part.tokenizer is None:
+                raise InvalidArgumentError(
+                    f"The model {name!r} has no tokenizer, so its answers are no text, which requests over HTTP are for.",
+                    hint="af.generation.save(..., tokenizer=...) writes a model with a tokenizer.",
+                )
             return version, part
     raise NotFoundError(f"The model {name!r} does not generate text.")
 
 
-def _engine(served: Served) -> Engine | None:
-    if not served.available():
-        return None
-    return next((part for part in served.find()[1].parts if isinstance(part, Engine)), None)
+def _writes(served: Served) -> bool:
+    """Whether its newest version generates text."""
+    parts = served.find()[1].parts if served.available() else ()
+    return any(isinstance(part, Engine) and part.tokenizer is not None for part in parts)
 
 
 PLUGIN = Generation()

@@ -45,6 +45,6 @@ def sample_tokens(
 
     `temperature` divides the logits; at 0 the likeliest token is chosen, the first of equals. Of the others only the `top_k`
     likeliest count (0: all), and of these the fewest that have the share `top_p` together. The random number of a row is a
-    function of its `seed` and `place`: it depends on no other row. Raises InvalidArgumentError in the run for logits that are
-    no numbers.
+    function of its `seed` and `place`: it depends on no other row. A row that is empty, or whose largest logit is no number or
+    infinite, has no token: -1.
     """
