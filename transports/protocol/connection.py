@@ -94,10 +94,9 @@ class Connection:
 
     def take_token(self, epoch: int, edge: int, step: int, tag: bytes, token: Any) -> None:
         """A token came from the peer by another way than the wire."""
-        if self.state is ConnectionState.OPEN:
-            record = Record(Kind.TENSOR, epoch=epoch, step=step, edge=edge, tag=tag)
-            if not self.receiver.late(record):
-                self.receiver.deliver(record, token)
+        record = Record(Kind.TENSOR, epoch=epoch, step=step, edge=edge, tag=tag)
+        if self.state is ConnectionState.OPEN and not self.receiver.late(record):
+            self.receiver.deliver(record, token)
 
     def post(self, message: Any) -> None:
         """Queues a message. Raises ResourceExhaustedError when too much is queued."""
