@@ -240,9 +240,11 @@ async def test_a_pool_that_is_too_small_for_a_request(path: Path) -> None:
 
 
 async def test_a_model_that_does_not_generate(tmp_path: Path) -> None:
-    x = af.placeholder(af.float32, [None], name="x")
-    async with af.Session() as session:
-        await af.saved_model.simple_save(session, tmp_path / "plain", {"x": x}, {"y": x + 1.0})
+    with af.Graph().as_default() as graph:
+        x = af.placeholder(af.float32, [None], name="x")
+        y = x + 1.0
+    async with af.Session(graph=graph) as session:
+        await af.saved_model.simple_save(session, tmp_path / "plain", {"x": x}, {"y": y})
     with pytest.raises(errors.InvalidArgumentError, match="does not generate"):
         await af.generation.Model(tmp_path / "plain").__aenter__()
 
