@@ -77,7 +77,7 @@ _MACHINES = MappingProxyType({3: "x86", 40: "arm", 62: "x86_64", 183: "aarch64",
 
 
 def _for_another(error: ImportError) -> str | None:
-    """A reason for a library that another processor can load, of which the system says that there is no such file."""
+    """The reason if the library is for another processor: the system says then that the file is missing."""
     try:
         header = Path(error.path or "").read_bytes()[:20]
     except OSError:

@@ -306,11 +306,11 @@ def test_f55_the_containers_commands_are_good_ones(
     for job, spec in sets_of(kubernetes).items():
         pod = spec["template"]["spec"]
         (container,) = pod["containers"]
-        given = {item["name"]: item["value"] for item in container["env"] if "value" in item}
+        variables = {item["name"]: item["value"] for item in container["env"] if "value" in item}
         mounts = [mount["mountPath"] for mount in container["volumeMounts"]]
         joins = parsed(worker, container["args"][1:]).join
-        assert set(given) == {"ACTORFLOW_KEYS"} | (set() if joins else {"ACTORFLOW_CONFIG"})
-        assert sorted(map(os.path.dirname, given.values())) == sorted(mounts)
+        assert set(variables) == {"ACTORFLOW_KEYS"} | (set() if joins else {"ACTORFLOW_CONFIG"})
+        assert sorted(map(os.path.dirname, variables.values())) == sorted(mounts)
         assert {mount["name"] for mount in container["volumeMounts"]} == {volume["name"] for volume in pod["volumes"]}
         environ = {"ACTORFLOW_CONFIG": str(config), "ACTORFLOW_KEYS": str(tmp_path / "keys")}
         for number in range(spec["replicas"]):

@@ -19,7 +19,8 @@ def _order(a: Attributes) -> list[int]:
 
 
 def _dimension(a: Attributes, t: Sequence[Any]) -> Any:
-    places = [_order(a).index(place) for place in range(len(_order(a)))]
+    order = _order(a)
+    places = [order.index(place) for place in range(len(order))]
     return af.gather(af.constant(places, t[0].dtype), af.floormod(t[0], len(places)))
 
 

@@ -60,7 +60,7 @@ def _longest(splits: Tensor) -> Tensor:
 
 
 def _to_tensor(a: Attributes, t: Sequence[Any]) -> Any:
-    """`RaggedTensorToTensor`: a table of all places has the number of the value that comes there, or that of the default."""
+    """`RaggedTensorToTensor`: for each place of the result a table has the number of a value, or the number of the default."""
     shape, values, default = t[:3]
     rows, levels = _levels(a, t[3:])
     sizes = af.stack([rows, *(_longest(splits) for splits, _ in levels)])

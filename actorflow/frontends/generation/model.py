@@ -181,7 +181,7 @@ class Engine:
         self.scheduler.advance(step, chosen.tolist())
 
     async def _rest(self) -> None:
-        """Waits for work: for a request, or for a reader of those that rest."""
+        """Waits for work: for a request, or for the reader of a resting request."""
         self._work.clear()
         if not self.scheduler.running:
             await self._work.wait()

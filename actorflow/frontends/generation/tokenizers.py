@@ -36,7 +36,7 @@ class Tokenizer(Protocol):
         """
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The text of tokens; letters of which bytes are missing are U+FFFD.
+        """The text of tokens; a letter with missing bytes is U+FFFD.
 
         Example:
             >>> af.generation.Bytes().decode([97, 98])

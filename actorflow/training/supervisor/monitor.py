@@ -102,7 +102,7 @@ class Monitor:
         self._following[task] = self._root.start(self._follow(task))
 
     def require(self, task: str) -> None:
-        """Makes a task that is watched one of those that are needed."""
+        """Makes a watched task a needed task."""
         if task not in self._needed:
             self._needed.append(task)
 

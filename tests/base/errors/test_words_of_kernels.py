@@ -48,7 +48,7 @@ def example(**numbers: list[float]) -> bytes:
 
 
 def parsed(feature: Any, named: str = "in1") -> None:
-    """Parses two examples, of which the second has a longer `a`."""
+    """Parses two examples; the `a` of the second example is longer."""
     ran(
         tf.parse_example([example(a=[1.0]), example(a=[1.0, 2.0, 3.0])], {"a": feature}, example_names=["in0", named])[
             "a"

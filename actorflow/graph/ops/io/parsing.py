@@ -133,7 +133,7 @@ class SparseFeature(NamedTuple):
 
 
 def _with_parts(features: Mapping[str, Any]) -> dict[str, Any]:
-    """The features to parse: in place of each `SparseFeature` those that hold its parts.
+    """The features to parse: each `SparseFeature` is replaced by the features of its parts.
 
     Raises:
         ValueError: a part is described in another way too.
