@@ -203,8 +203,8 @@ $(VENV)/.extras: $(VENV)/.dev
 	@touch $(VENV)/.run $(VENV)/.dev $@
 
 $(VENV)/.keras: $(VENV)/.dev
-	@echo 'Installing Keras, and JAX for its own tests, into $(VENV)'
-	@$(BIN)/python $(PIP) install --editable packages/keras-actorflow jax
+	@echo 'Installing Keras, and what its own tests import, into $(VENV)'
+	@$(BIN)/python $(PIP) install --editable packages/keras-actorflow jax torch pandas grain
 	@touch $(VENV)/.run $(VENV)/.dev $@
 
 $(VENV)/.docs: $(VENV)/.dev

@@ -206,3 +206,36 @@ class Overloads:
 
 for _name in _BOTH_WAYS:
     setattr(Overloads, f"__{_name}__", _delegating(getattr(Overloads, f"__{_name}__"), f"__r{_name}__"))
+
+
+# ---- equality, which goes by identity unless a program switches it
+
+
+def _comparison(name: str, apart: bool) -> Callable[..., Any]:
+    """`==` or `!=` by values, whose answer is `apart` for values that no op compares, such as a text and a number."""
+
+    def operator(self: Any, other: Any) -> Any:
+        if not isinstance(other, (*_VALUES, Overloads)):
+            return NotImplemented
+        try:
+            return _call(name, self, other)
+        except (TypeError, ValueError):
+            return apart
+
+    return operator
+
+
+_COMPARISONS = {"__eq__": _comparison("equal", apart=False), "__ne__": _comparison("not_equal", apart=True)}
+
+
+def compare(by_values: bool) -> None:
+    """Makes `==` and `!=` of tensors and variables compare values, or identities again. `hash` goes by identity in either case.
+
+    Args:
+        by_values: whether the operators compare values.
+    """
+    for name, operator in _COMPARISONS.items():
+        if by_values:
+            setattr(Overloads, name, operator)
+        elif name in vars(Overloads):
+            delattr(Overloads, name)

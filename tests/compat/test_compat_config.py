@@ -199,6 +199,42 @@ def test_the_switches_hold_for_the_whole_process() -> None:
     assert x.shape[0] is not None
 
 
+@pytest.mark.parametrize(
+    ("other", "equal"),
+    [
+        (2.0, [False, True]),
+        (np.array([1.0, 3.0]), [True, False]),
+        ([1.0, 2.0], [True, True]),
+        ([1.0, 2.0, 3.0], False),
+        ("text", False),
+        (None, False),
+        (object(), False),
+    ],
+)
+@pytest.mark.parametrize("make", [actorflow.constant, actorflow.Variable])
+def test_tensors_compare_values_where_a_program_switches_it(make: Any, other: Any, equal: Any) -> None:
+    with actorflow.eager():
+        x = make([1.0, 2.0])
+        assert (x == other) is False and (x != other) is True and x == x
+        tf.enable_tensor_equality()
+        try:
+            same, apart = x == other, x != other
+            assert {x: 1}[x] == 1 and hash(x) == object.__hash__(x)
+        finally:
+            tf.disable_tensor_equality()
+        assert np.array_equal(np.asarray(same), equal) and np.array_equal(np.asarray(apart), np.logical_not(equal))
+        assert (x == other) is False
+
+
+def test_tensors_of_a_graph_compare_values_where_a_program_switches_it() -> None:
+    x = actorflow.placeholder(actorflow.float32, [2])
+    tf.enable_tensor_equality()
+    try:
+        assert (x == 1.0).op.type == "Equal" and (x != x).op.type == "NotEqual"
+    finally:
+        tf.disable_tensor_equality()
+
+
 def test_shapes_equal_lists_tuples_and_sizes() -> None:
     x = tf.placeholder(tf.float32, [None, 3])
     assert x.shape == [None, 3] == x.get_shape() and x.shape == (None, 3) and x.shape != [2, 3]

@@ -37,7 +37,6 @@ NONE = {
     "actorflow.compat.v1.dimensions:enable_v2_tensorshape": "the whole process changes, and stays so",
     "actorflow.compat.v1.testing.program:create_local_cluster": "its servers end with the process",
     "actorflow.compat.names.libraries:load_op_library": "it refuses",
-    "actorflow.compat.names.switches:enable_tensor_equality": "it refuses",
     "actorflow.compat.names.switches:enable_v2_behavior": "it refuses",
     "actorflow.compat.v1.testing.program:main": "it ends the process",
     "actorflow.training.estimator.inputs.tables:pandas_input_fn": "it needs pandas, which is an extra",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import NoReturn
 
+from actorflow.graph.overloads import compare
 from actorflow.public import public
 
 
@@ -95,15 +96,27 @@ def resource_variables_enabled() -> bool:
 
 @public("tf")
 def disable_tensor_equality() -> None:
-    """Does nothing: tensors are compared by identity.
+    """`==` and `!=` of tensors and variables compare identities, as without this call.
 
     Example:
         >>> import actorflow.compat.v1 as tf
         >>> tf.disable_tensor_equality()
+        >>> x = tf.constant(2.0)
+        >>> x == 2.0
+        False
     """
+    compare(by_values=False)
 
 
 @public("tf")
-def enable_tensor_equality() -> NoReturn:
-    """Raises NotImplementedError: tensors are compared by identity."""
-    raise NotImplementedError("Tensors are compared by identity, as in TensorFlow 1. Use tf.equal.")
+def enable_tensor_equality() -> None:
+    """`==` and `!=` of tensors and variables compare values from now on, in the whole process. They stay keys of dictionaries.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.enable_tensor_equality()
+        >>> tf.constant([1.0, 2.0]) == 2.0
+        [False, True]
+        >>> tf.disable_tensor_equality()
+    """
+    compare(by_values=True)

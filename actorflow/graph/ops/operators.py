@@ -54,6 +54,8 @@ overloads.register(
         "logical_and": partial(_by_kind(logic.logical_and, bitwise.bitwise_and), name="and"),
         "logical_or": partial(_by_kind(logic.logical_or, bitwise.bitwise_or), name="or"),
         "logical_xor": partial(_by_kind(logic.logical_xor, bitwise.bitwise_xor), name="xor"),
+        "equal": logic.equal,
+        "not_equal": logic.not_equal,
         "less": logic.less,
         "less_equal": logic.less_equal,
         "greater": logic.greater,

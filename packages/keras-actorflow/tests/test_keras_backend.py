@@ -11,6 +11,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+ALONE = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("jax", "tensorflow", "torch"):
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Absent())
+"""
+"""No other framework is there, also where it is installed."""
 
 pytestmark = [pytest.mark.extras, pytest.mark.timeout(300)]  # Keras is installed with the extras only
 
@@ -34,7 +43,11 @@ def printed(code: str, tmp_path: Path, **settings: str) -> str:
     path = os.pathsep.join(map(str, [ROOT / "src", ROOT.parents[1]]))
     environment = os.environ | {"PYTHONPATH": path, "KERAS_HOME": str(tmp_path)} | settings
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], env=environment, capture_output=True, text=True, cwd=tmp_path
+        [sys.executable, "-c", ALONE + textwrap.dedent(code)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip().splitlines()[-1]
@@ -213,3 +226,105 @@ def test_a_convolution_and_a_recurrent_layer_train(tmp_path: Path) -> None:
         "print(losses[-1] < losses[0])\n"
     )
     assert printed(code, tmp_path) == "True"
+
+
+@pytest.mark.parametrize("call", ["train_on_batch", "test_on_batch"])
+def test_the_values_of_a_batch_are_its_own(call: str, tmp_path: Path) -> None:
+    code = MODEL + (
+        "net = model()\n"
+        "net.compile(keras.optimizers.SGD(0.0), 'sparse_categorical_crossentropy', metrics=['accuracy'])\n"
+        f"net.{call}(x[:9], y[:9])\n"
+        f"after = net.{call}(x[9:12], y[9:12])\n"
+        f"print(np.allclose(after, net.{call}(x[9:12], y[9:12]), atol=1e-6))\n"
+    )
+    assert printed(code, tmp_path) == "True"
+
+
+@pytest.mark.parametrize("option", ["run_eagerly=True", "run_eagerly=False"])
+def test_a_loss_of_ones_own_compares_with_the_operators_of_python(option: str, tmp_path: Path) -> None:
+    code = MODEL + (
+        "def loss(y, scores):\n"
+        "    kept = keras.ops.cast((y != 0) & (y == y), 'float32')\n"
+        "    return kept * keras.losses.sparse_categorical_crossentropy(y, scores)\n"
+        "net = model()\n"
+        f"net.compile('sgd', loss, {option})\n"
+        "kept = keras.losses.sparse_categorical_crossentropy(y, net.predict(x, verbose=0)).numpy() * (y != 0)\n"
+        "print(abs(net.evaluate(x, y, verbose=0) - kept.mean()) < 1e-6, net.optimizer.learning_rate == 0.01)\n"
+    )
+    assert printed(code, tmp_path).replace("np.", "").startswith("True ")
+
+
+DATA = {
+    "arrays": "dict(x=x, y=y)",
+    "arrays in parts of epochs": "dict(x=x, y=y, steps_per_epoch=5)",
+    "a generator": "dict(x=batches(), steps_per_epoch=6)",
+    "a dataset": "dict(x=af.data.Dataset.from_tensor_slices((x, y)).shuffle(50, seed=4).batch(32))",
+    "a PyDataset": "dict(x=Pairs())",
+}
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_a_killed_training_goes_on_to_the_same_bits(data: str, tmp_path: Path) -> None:
+    code = MODEL + (
+        "import hashlib, os, sys, actorflow as af\n"
+        "def batches():\n"
+        "    rng = np.random.default_rng(3)\n"
+        "    while True:\n"
+        "        rows = rng.integers(0, 256, 32)\n"
+        "        yield x[rows], y[rows]\n"
+        "class Pairs(keras.utils.PyDataset):\n"
+        "    def __len__(self): return 8\n"
+        "    def __getitem__(self, at): return x[at * 32 : at * 32 + 32], y[at * 32 : at * 32 + 32]\n"
+        "class Kill(keras.callbacks.Callback):\n"
+        "    def on_train_batch_end(self, batch, logs=None):\n"
+        "        if int(self.model.optimizer.iterations) == int(os.environ['LAST']): print('killed', flush=True), os._exit(0)\n"
+        "layers = [keras.Input((8,)), keras.layers.Dense(16, 'relu'), keras.layers.Dropout(0.3),\n"
+        "    keras.layers.BatchNormalization(), keras.layers.Dense(3, 'softmax')]\n"
+        "net = keras.Sequential(layers)\n"
+        "net.compile(keras.optimizers.Adam(0.01), 'sparse_categorical_crossentropy', metrics=['accuracy'])\n"
+        "backup = keras_actorflow.BackupAndRestore('backup', save_freq=3)\n"
+        f"history = net.fit(**{DATA[data]}, epochs=3, verbose=0, callbacks=[backup, Kill()]).history\n"
+        "weights = b''.join(w.tobytes() for w in net.get_weights())\n"
+        "print(hashlib.sha256(weights).hexdigest(), history['loss'][-1], history['accuracy'][-1], os.path.exists('backup'))\n"
+    )
+    whole = printed(code, tmp_path, LAST="0")
+    assert printed(code, tmp_path, LAST="13") == "killed"
+    assert printed(code, tmp_path, LAST="0") == whole and whole.endswith("False")
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        ("open('backup/state.npz', 'wb').write(b'PK')", "state.npz can't be read"),
+        ("net = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4)])", "is of another model"),
+    ],
+)
+def test_a_backup_that_does_not_fit_is_refused_by_its_path(harm: str, message: str, tmp_path: Path) -> None:
+    code = MODEL + (
+        "net = model()\n"
+        "backup = keras_actorflow.BackupAndRestore('backup', delete_checkpoint=False)\n"
+        "net.fit(x, y, verbose=0, callbacks=[backup])\n"
+        f"{harm}\n"
+        "net.compile('adam', keras.losses.SparseCategoricalCrossentropy())\n"
+        "try:\n"
+        "    net.fit(x, y, verbose=0, callbacks=[backup])\n"
+        "except ValueError as error:\n"
+        "    print(error)\n"
+    )
+    assert message in printed(code, tmp_path)
+
+
+def test_a_dataset_gives_its_own_targets(tmp_path: Path) -> None:
+    code = MODEL + (
+        "import actorflow as af\n"
+        "net = model()\n"
+        "rows = af.data.Dataset.from_tensor_slices((x, y)).batch(50)\n"
+        "history = net.fit(rows, epochs=2, verbose=0, validation_data=rows, class_weight={0: 1.0, 1: 2.0, 2: 1.0}).history\n"
+        "same = np.allclose(net.evaluate(rows, verbose=0), net.evaluate(x, y, verbose=0), atol=1e-5)\n"
+        "same = same and np.allclose(net.predict(rows, verbose=0), net.predict(x, verbose=0), atol=1e-6)\n"
+        "try:\n"
+        "    net.fit(rows, y)\n"
+        "except ValueError as error:\n"
+        "    print(same, len(history['val_loss']), error)\n"
+    )
+    assert printed(code, tmp_path).startswith("True 2 Elements of an `af.data.Dataset`")

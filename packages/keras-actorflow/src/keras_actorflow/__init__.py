@@ -6,7 +6,10 @@ hook.py     Keras' choice of a backend, widened by a name
 src/        the backend that Keras imports
 files.py    `.keras` files for `af.load_model` and `actorflow serve`
 aio.py      `fit`, `evaluate` and `predict` with `await`
+resuming.py `BackupAndRestore`, exact to the bit
 """
+
+from typing import TYPE_CHECKING
 
 from keras_actorflow.hook import install
 
@@ -34,4 +37,15 @@ def export_onnx(model: object, path: str) -> None:
     export.export_onnx(model, path)
 
 
-__all__ = ["evaluate", "export_onnx", "fit", "predict"]
+def __getattr__(name: str) -> object:
+    if name != "BackupAndRestore":
+        raise AttributeError(f"module 'keras_actorflow' has no attribute {name!r}; it has: {', '.join(__all__)}.")
+    from keras_actorflow import resuming  # Keras is imported with it
+
+    return resuming.BackupAndRestore
+
+
+if TYPE_CHECKING:
+    from keras_actorflow.resuming import BackupAndRestore
+
+__all__ = ["BackupAndRestore", "evaluate", "export_onnx", "fit", "predict"]

@@ -11,6 +11,7 @@ image/       images
 random.py    random numbers from seeds
 rnn.py       recurrent layers
 trainer.py   fit, evaluate, predict
+data.py      data of `af.data`, and positions in data
 layer.py     the layer of the backend
 export.py    the export of the backend
 """
@@ -18,8 +19,10 @@ export.py    the export of the backend
 from keras.src.backend.common.name_scope import name_scope
 
 import actorflow as _af
+from actorflow.compat.names.switches import enable_tensor_equality as _enable_tensor_equality
 
 _af.enable_eager_execution()
+_enable_tensor_equality()
 
 from keras_actorflow.src import core, numpy  # noqa: E402, I001  (numpy first: the others take its rules of types)
 from keras_actorflow.src import image, linalg, math, nn, random  # noqa: E402

@@ -23,6 +23,7 @@ from keras.src.utils.python_utils import pythonify_logs
 import actorflow as af
 from keras_actorflow.src.building import build_from
 from keras_actorflow.src.core import convert_to_numpy, convert_to_tensor
+from keras_actorflow.src.data import Position, adapted, wind
 from keras_actorflow.src.steps import Step
 
 Loop = Generator[tuple[Step, Any], Any, Any]
@@ -46,6 +47,7 @@ class ActorflowTrainer(base_trainer.Trainer):
         self.train_function: Step | None = None
         self.test_function: Step | None = None
         self.predict_function: Step | None = None
+        self._position: Position | None = None
 
     # Steps that a model may replace
 
@@ -151,7 +153,7 @@ class ActorflowTrainer(base_trainer.Trainer):
                 (x, y, sample_weight), validation_split=validation_split
             )
         batches = EpochIterator(
-            x=x,
+            x=adapted(x, y, sample_weight, class_weight),
             y=y,
             sample_weight=sample_weight,
             batch_size=batch_size,
@@ -171,7 +173,11 @@ class ActorflowTrainer(base_trainer.Trainer):
             self.reset_metrics()
             callbacks.on_epoch_begin(epoch)
             logs: Any = {}
+            position, self._position = self._position, None
+            done = 0 if position is None else wind(batches, position, initial_epoch)
             for begin, end, data in batches:
+                if begin < done:
+                    continue
                 callbacks.on_train_batch_begin(begin)
                 logs = yield self.train_function, data
                 callbacks.on_train_batch_end(end, logs)
@@ -196,7 +202,7 @@ class ActorflowTrainer(base_trainer.Trainer):
         x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
         if self._eval_epoch_iterator is None:
             self._eval_epoch_iterator = EpochIterator(
-                x=x,
+                x=adapted(x, y, sample_weight),
                 y=y,
                 sample_weight=sample_weight,
                 batch_size=batch_size,
@@ -290,7 +296,7 @@ class ActorflowTrainer(base_trainer.Trainer):
 
     def _batches(self, x: Any, y: Any, sample_weight: Any, batch_size: int | None, steps: int | None) -> EpochIterator:
         return EpochIterator(
-            x=x,
+            x=adapted(x, y, sample_weight),
             y=y,
             sample_weight=sample_weight,
             batch_size=batch_size,
@@ -336,7 +342,9 @@ class ActorflowTrainer(base_trainer.Trainer):
     def _on_batch(self, data: Any, make: Callable[[], Step], return_dict: bool) -> Any:
         data = tree.map_structure(lambda part: None if part is None else convert_to_tensor(part), data)
         self._symbolic_build(data_batch=data)
-        logs = pythonify_logs(make()([data]))
+        step = make()
+        self.reset_metrics()
+        logs = pythonify_logs(step([data]))
         return logs if return_dict else self._flatten_metrics_in_order(logs)
 
     def predict_on_batch(self, x: Any) -> Any:

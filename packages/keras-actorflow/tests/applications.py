@@ -1,0 +1,102 @@
+"""Compares the architectures of `keras.applications` on two backends: their outputs, and the weights after a step of training.
+
+python packages/keras-actorflow/tests/applications.py                          # all, beside TensorFlow
+python packages/keras-actorflow/tests/applications.py MobileNetV2 ResNet50
+
+Each architecture is built in a process for each backend, with the same weights drawn from a seed and a small image. The largest
+difference, as a share of the largest number, has to stay below 1e-4.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+LIMIT = 1e-4
+SIZES = {"InceptionV3": 75, "InceptionResNetV2": 75, "Xception": 71, "NASNetLarge": 331, "NASNetMobile": 224}
+"""The sizes of images of architectures that refuse 32."""
+
+
+def architectures() -> list[str]:
+    """The names of all architectures."""
+    import keras
+
+    return sorted(name for name, kind in vars(keras.applications).items() if inspect.isfunction(kind))
+
+
+def computed(name: str) -> dict[str, Any]:
+    """The outputs of an architecture before and after a step of training, and the weights after it.
+
+    Args:
+        name: the function of `keras.applications`.
+    """
+    import keras
+
+    build = getattr(keras.applications, name)
+    size = SIZES.get(name, 32)
+    options = {"include_top": False} if name in SIZES else {"classes": 10}
+    net = build(weights=None, input_shape=(size, size, 3), pooling="avg", **options)
+    rng = np.random.default_rng(0)
+    drawn = []
+    for weight in net.weights:
+        scale = 1.0 / np.sqrt(max(1, np.prod(weight.shape[:-1])))
+        values = rng.normal(size=weight.shape) * scale
+        is_gain = weight.name in ("gamma", "moving_variance", "variance")
+        drawn.append((1 + 0.1 * np.abs(values) if is_gain else values).astype("float32"))
+    net.set_weights(drawn)
+    x = rng.uniform(-1, 1, size=(2, size, size, 3)).astype("float32")
+    before = net.predict(x, verbose=0)
+    for layer in net._flatten_layers():
+        if isinstance(layer, keras.layers.Dropout):
+            layer.rate = 0.0  # the backends draw other numbers
+    target = rng.normal(size=before.shape).astype("float32")
+    net.compile(keras.optimizers.SGD(0.01), "mse")
+    loss = net.train_on_batch(x, target)
+    return {"before": before, "loss": np.float32(loss), "after": np.concatenate([w.ravel() for w in net.get_weights()])}
+
+
+def _file(name: str, backend: str, folder: Path) -> tuple[Path, float]:
+    path = folder / f"{name}-{backend}.npz"
+    code = "import keras_actorflow\n" if backend == "actorflow" else ""
+    code += f"import runpy, numpy; numpy.savez({str(path)!r}, **runpy.run_path({__file__!r})['computed']({name!r}))"
+    environment = os.environ | {"KERAS_BACKEND": backend, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
+    begin = time.perf_counter()
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{name} on {backend} ends with {done.returncode}: {done.stderr[-1500:]}")
+    return path, time.perf_counter() - begin
+
+
+def main(names: list[str]) -> int:
+    """Prints a line for each architecture, and gives the number of those that differ or fail."""
+    failures = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names or architectures():
+            try:
+                (ours, seconds), (theirs, _) = (
+                    _file(name, backend, Path(folder)) for backend in ("actorflow", "tensorflow")
+                )
+            except RuntimeError as error:
+                failures += 1
+                print(f"{name:20} FAILS {error}", flush=True)
+                continue
+            with np.load(ours) as a, np.load(theirs) as b:
+                apart = {key: float(np.abs(a[key] - b[key]).max() / max(1e-12, np.abs(b[key]).max())) for key in a}
+            worst = max(apart.values())
+            failures += worst >= LIMIT or not np.isfinite(worst)
+            shares = "  ".join(f"{key} {value:.1e}" for key, value in apart.items())
+            print(f"{name:20} {'ok   ' if worst < LIMIT else 'APART'} {shares}  {seconds:.0f} s", flush=True)
+    print(f"{failures} architectures differ or fail")
+    return failures
+
+
+if __name__ == "__main__":
+    sys.exit(min(1, main(sys.argv[1:])))
