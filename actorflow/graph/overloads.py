@@ -72,6 +72,8 @@ class Overloads:
         )
         self._refuse(with_topic(why, "tensor-as-condition"))
 
+    __nonzero__ = __bool__  # its name in Python 2, under which libraries copy it
+
     def __float__(self) -> float:
         self._refuse_number("float(x)")
 

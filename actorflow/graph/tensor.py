@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from traceback import FrameSummary
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -209,7 +209,7 @@ class Tensor(Overloads):
     """
 
     __slots__ = ("__dict__", "__weakref__", "op", "value_index")  # and on tensors
-    OVERLOADABLE_OPERATORS = OPERATORS
+    OVERLOADABLE_OPERATORS: ClassVar[set[str]] = set(OPERATORS)
     """The names of the methods that build nodes, which libraries copy to their own types."""
     __array_priority__ = 100  # numpy leaves `array + tensor` to us
 

@@ -36,9 +36,10 @@ class Library:
 
 
 LIBRARIES = {
-    "tf_slim": Library("tf-slim==1.1.0", ("six", "mock")),
+    "tf_slim": Library("tf-slim==1.1.0", ("six", "mock", "pynose")),
     "trfl": Library(
-        "trfl==1.2", ("dm-tree", "six", "wrapt", "decorator", "cloudpickle", "gast", "tensorflow-probability==0.8.0")
+        "trfl==1.2",
+        ("dm-tree", "six", "wrapt", "decorator", "cloudpickle", "gast==0.2.2", "tensorflow-probability==0.8.0"),
     ),
     "tensor2tensor": Library(
         "tensor2tensor==1.15.7",
@@ -79,7 +80,7 @@ def judge(name: str, arguments: argparse.Namespace) -> bool:
     folder = prepared(name, library)
     ours: list[Case] = []
     peers: dict[str, str] = {}
-    for path in sorted(folder.rglob("*_test.py")):
+    for path in sorted((folder / name).rglob("*_test.py")):
         below = str(path.relative_to(folder))
         if re.search(library.left_out, below) or arguments.only not in below:
             continue

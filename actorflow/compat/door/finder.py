@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import actorflow.compat.v1 as v1
-from actorflow.compat.door import modules, private, protos, refused
+from actorflow.compat.door import modules, private, protos, refused, second
 from actorflow.compat.v1 import behavior
 from actorflow.public import Alias
 
@@ -30,6 +30,7 @@ PEERS = (
 )
 """The distributions that hold TensorFlow's own package `tensorflow`."""
 
+_SECOND = second.Second()
 _OURS = ("actorflow.compat.v1.", "actorflow.compat.contrib.")
 _INNER = ("python", "core", "contrib", "examples", "compiler", "lite", "tools")
 
@@ -121,13 +122,15 @@ def module_of(fullname: str) -> ModuleType:
         parts = parts[2:]
     if not parts:
         return v1
+    if parts[:2] == ["compat", "v2"]:
+        return _second(parts[2:])
     below = ".".join(parts)
     is_listed = parts[0] == "python" and (
         ".".join(parts[1:]) in modules.SPACES or ".".join(parts[1:]) in modules.PACKAGES
     )
     if not is_listed and (reason := refused.reason(below)):
         if below.startswith(refused.AT_USE):
-            return _Refused(fullname, reason)
+            return refused.RefusedModule(fullname, reason)
         raise _error(f"{fullname} is not offered by actorflow: {reason}")
     if parts[0] == "python" and below.removeprefix("python").lstrip(".") in modules.PACKAGES:
         return _Inner(fullname, "", {})
@@ -202,6 +205,19 @@ def _part_with(module: ModuleType, inner: list[str]) -> ModuleType:
     return last if isinstance(last, ModuleType) else module
 
 
+def _second(parts: list[str]) -> ModuleType:
+    """`tensorflow.compat.v2`, or a namespace below it."""
+    thing: Any = _SECOND
+    for part in parts:
+        try:
+            thing = getattr(thing, part)
+        except AttributeError as error:
+            raise _error(str(error)) from None
+    if not isinstance(thing, ModuleType):
+        raise _error(f"{'.'.join(['tensorflow.compat.v2', *parts])} is not a module, but a {type(thing).__name__}.")
+    return thing
+
+
 def _examples(fullname: str, parts: list[str]) -> ModuleType:
     if parts in (["tutorials", "mnist", "input_data"], ["tutorials", "mnist", "python", "learn"]):
         return importlib.import_module("actorflow.compat.contrib.learn.datasets.mnist")
@@ -230,23 +246,6 @@ def _nearest(space: str, name: str) -> str:
 def _error(message: str) -> ImportError:
     """An error without the module's name: with it, `from package import name` would swallow the message."""
     return ModuleNotFoundError(message)
-
-
-class _Refused(ModuleType):
-    """A module that is refused when it is used: programs import it in any case, and use it by a flag."""
-
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(name, f"{name} is not offered by actorflow: {reason}")
-        self.__path__: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or f"{self.__name__}.{name}" in sys.modules:
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name)
-        return _Refused(f"{self.__name__}.{name}", str(self.__doc__).partition(": ")[2])
-
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Raises NotImplementedError with the reason."""
-        raise NotImplementedError(self.__doc__)
 
 
 class _Inner(ModuleType):

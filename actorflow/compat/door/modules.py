@@ -52,7 +52,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     (
         "framework",
         "tf",
-        "c_api_util common_shapes constant_op device device_spec function graph_to_function_def "
+        "c_api_util common_shapes composite_tensor constant_op device device_spec function graph_to_function_def "
         "indexed_slices load_library op_def_registry ops registry smart_cond tensor_conversion_registry "
         "tensor_shape tensor_spec tensor_util type_spec",
     ),
@@ -62,6 +62,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("framework", "train tf", "meta_graph"),
     ("framework", "version tf", "versions"),
     ("keras", "layers", "engine.input_spec"),
+    ("keras", "layers.utils", "utils.tf_utils"),
     ("layers", "=layers", "layers"),
     ("layers", "layers", "convolutional core normalization pooling utils"),
     ("layers", "layers tf", "base"),
@@ -95,7 +96,8 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         "linalg.linear_operator_composition linalg.linear_operator_diag linalg.linear_operator_full_matrix "
         "linalg.linear_operator_householder linalg.linear_operator_identity linalg.linear_operator_inversion "
         "linalg.linear_operator_kronecker linalg.linear_operator_low_rank_update "
-        "linalg.linear_operator_lower_triangular linalg.linear_operator_toeplitz linalg.linear_operator_zeros",
+        "linalg.linear_operator_lower_triangular linalg.linear_operator_toeplitz linalg.linear_operator_zeros "
+        "linalg.linear_operator_addition linalg.linear_operator_util",
     ),
     ("ops", "linalg tf", "gen_linalg_ops linalg_ops"),
     ("ops", "lookup initializers tf", "lookup_ops"),

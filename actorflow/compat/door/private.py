@@ -1,7 +1,7 @@
 """The table of names that only inner modules of TensorFlow have: where each is here.
 
 A place is `module:name` of ours, or a path below `tf`, such as `train.Saver`. Modules beside this module are `standins:`,
-`calculations:`, `cells:` and `structures:`.
+`calculations:`, `cells:`, `linear:` and `structures:`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NAMES: dict[str, dict[str, str]] = {
     "client.device_lib": {"list_local_devices": "standins:list_local_devices"},
     "client.session": {
         "BaseSession": "Session",
-        "register_session_run_conversion_functions": "standins:refuse_conversions",
+        "register_session_run_conversion_functions": "standins:register_conversions",
     },
     "client.timeline": {"Timeline": "actorflow.compat.door.timeline:Timeline"},
     "eager.context": {
@@ -39,6 +39,8 @@ NAMES: dict[str, dict[str, str]] = {
         "num_gpus": "standins:num_gpus",
     },
     "eager.function": {"defun": "function"},
+    "framework.composite_tensor": {"CompositeTensor": "standins:CompositeTensor"},
+    "framework.type_spec": {"BatchableTypeSpec": "refused:TYPE_SPEC"},
     "framework.constant_op": {"_constant_impl": "constant"},
     "framework.device": {"merge_device": "standins:merge_device", "canonical_name": "standins:canonical_name"},
     "framework.device_spec": {"DeviceSpecV1": "DeviceSpec"},
@@ -103,6 +105,7 @@ NAMES: dict[str, dict[str, str]] = {
         "enable_control_flow_v2": "standins:as_it_is",
         "disable_xla": "standins:as_it_is",
     },
+    "keras.utils.tf_utils": {"register_symbolic_tensor_type": "standins:nothing"},
     "layers.utils": {
         "smart_cond": "standins:smart_cond",
         "constant_value": "standins:constant_value",
@@ -277,7 +280,26 @@ NAMES: dict[str, dict[str, str]] = {
         "has_kwargs": "standins:has_kwargs",
     },
     "util.nest": {name: f"structures:{name}" for name in structures.__all__},
+    "ops.linalg.linear_operator_util": {
+        name: f"linear:{name}"
+        for name in (
+            "assert_compatible_matrix_dimensions",
+            "assert_is_batch_matrix",
+            "assert_no_entries_with_modulus_zero",
+            "assert_not_ref_type",
+            "assert_zero_imag_part",
+            "broadcast_matrix_batch_dims",
+            "cholesky_solve_with_broadcast",
+            "convert_nonref_to_tensor",
+            "is_ref",
+            "matrix_solve_with_broadcast",
+            "matrix_triangular_solve_with_broadcast",
+            "shape_tensor",
+            "use_operator_or_provided_hint_unless_contradicting",
+        )
+    },
     "util.keyword_args": {"keyword_args_only": "standins:as_it_is"},
+    "util.lazy_loader": {"LazyLoader": "standins:LazyLoader"},
     "util.tf_contextlib": {"contextmanager": "contextlib:contextmanager"},
     "util.tf_decorator": {
         "make_decorator": "standins:make_decorator",
@@ -288,7 +310,6 @@ NAMES: dict[str, dict[str, str]] = {
     "util.tf_inspect": {
         name: f"inspect:{name}"
         for name in (
-            "getfullargspec",
             "getmembers",
             "getmodule",
             "getmro",
@@ -311,13 +332,13 @@ NAMES: dict[str, dict[str, str]] = {
             "getcallargs",
         )
     }
-    | {"getargspec": "inspect:getfullargspec"},
+    | {"getargspec": "standins:full_arguments", "getfullargspec": "standins:full_arguments"},
     "util.tf_should_use": {"should_use_result": "standins:as_it_is"},
 }
 """The names of modules below `tensorflow.python` that no public namespace has."""
 
 
-_BESIDE = ("standins", "calculations", "cells", "structures")
+_BESIDE = ("standins", "calculations", "cells", "linear", "refused", "structures")
 
 
 def get(place: str) -> Any:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+from typing import Any
+
 _REASONS = {
-    "compat.v2": "it is the API of TensorFlow 2. Programs of TensorFlow 1 run here; see tensorflow.compat.v1",
     "compiler": "there is no XLA. Cheap nodes are joined into tapes and loops without a switch",
     "contrib.tensorrt": "TensorRT converts graphs for NVIDIA's runtime. Export the model to ONNX, which TensorRT reads",
     "lite": "TensorFlow Lite writes models for phones. Export the model to ONNX (`tf.export`)",
@@ -19,7 +22,7 @@ _REASONS = {
 """Paths below `tensorflow`, of which all that lies below is refused too."""
 
 
-AT_USE = ("python.debug",)
+AT_USE = ("python.autograph", "python.debug", "python.keras")
 """Paths of modules that programs import in any case, and use by a flag. Their names are refused when they are first used."""
 
 
@@ -30,3 +33,40 @@ def reason(path: str) -> str:
         if (said := _REASONS.get(".".join(parts[:depth]))) is not None:
             return f"{said}."
     return ""
+
+
+_CUSTOM_OBJECTS: dict[str, Any] = {}
+
+
+class RefusedModule(ModuleType):
+    """A module, or a name in it, that is refused when it is used: programs import it in any case, and use it by a flag.
+
+    A class may be derived of such a name. Its objects are refused when they are made.
+    """
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(name, f"{name} is not offered by actorflow: {why}")
+        self.__path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or f"{self.__name__}.{name}" in sys.modules:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name)
+        if name == "get_custom_objects":  # programs register their classes there when they are imported
+            return lambda: _CUSTOM_OBJECTS
+        return RefusedModule(f"{self.__name__}.{name}", str(self.__doc__).partition(": ")[2])
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Raises NotImplementedError with the reason."""
+        raise NotImplementedError(self.__doc__)
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type[Any]]:
+        def refuse(cls: type[Any], *arguments: Any, **named: Any) -> Any:
+            raise NotImplementedError(self.__doc__)
+
+        return (type(self.__name__.rpartition(".")[2], (), {"__new__": refuse, "__doc__": self.__doc__}),)
+
+
+TYPE_SPEC = RefusedModule(
+    "tensorflow.TypeSpec", "it describes things of several tensors. Describe each tensor by a tf.TensorSpec."
+)
+"""The class from which programs derive descriptions of their own."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import inspect
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import ModuleType
 from typing import Any
 
 import actorflow.compat.v1 as v1
 from actorflow.compat.door.protos import NUMBERS
+from actorflow.graph.structure.composites import is_composite
 
 KERNEL = "kernel"
 BIAS = "bias"
@@ -83,11 +86,23 @@ def refuse_v2() -> None:
     raise NotImplementedError("TensorFlow 2's behaviour is not offered: actorflow.compat.v1 has that of version 1.")
 
 
-def refuse_conversions(*arguments: Any, **named: Any) -> None:
-    """Raises NotImplementedError: a session does not learn new kinds of fetches."""
-    raise NotImplementedError(
-        "Sessions take no functions for further kinds of fetches: fetch tensors, or structures of them."
-    )
+def register_conversions(
+    tensor_type: type[Any], fetch_function: Any, feed_function: Any = None, feed_function_for_partial_run: Any = None
+) -> None:
+    """Has sessions fetch and feed objects of a class: a run sees the tensors of `fetch_function(object)[0]` in their place.
+
+    Raises ValueError if sessions know the class already.
+    """
+    if hasattr(tensor_type, "__tensor_components__"):
+        raise ValueError(f"{tensor_type} has already been registered so ignore it.")
+
+    def to_components(self: Any, value: Any) -> list[Any]:
+        return [part for _, part in feed_function(self, value)] if feed_function else []
+
+    kind: Any = tensor_type
+    kind.__tensor_components__ = lambda self: list(fetch_function(self)[0])
+    kind.__from_components__ = lambda self, *values: fetch_function(self)[1](list(values))
+    kind.__to_components__ = to_components
 
 
 # ---- functions about functions
@@ -98,6 +113,35 @@ def make_all(module_name: str, doc_string_modules: Any = None) -> list[str]:
     import sys
 
     return [name for name in dir(sys.modules[module_name]) if not name.startswith("_")]
+
+
+class _Composites(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return super().__instancecheck__(instance) or (cls is CompositeTensor and is_composite(instance))
+
+
+class CompositeTensor(metaclass=_Composites):
+    """The class of things made of several tensors, such as a `SparseTensor`, for `isinstance`."""
+
+
+class LazyLoader(ModuleType):
+    """A module that is imported when the first of its names is asked for."""
+
+    def __init__(self, local_name: str, parent_module_globals: dict[str, Any], name: str) -> None:
+        super().__init__(name)
+        self._local_name, self._parent = local_name, parent_module_globals
+
+    def _load(self) -> ModuleType:
+        module = importlib.import_module(self.__name__)
+        self._parent[self._local_name] = module
+        self.__dict__.update(module.__dict__)
+        return module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._load(), name)
+
+    def __dir__(self) -> list[str]:
+        return dir(self._load())
 
 
 def make_decorator(target: Any, decorator_func: Any, *arguments: Any, **named: Any) -> Any:
@@ -113,6 +157,18 @@ def unwrap(maybe_decorated: Any) -> tuple[list[Any], Any]:
 def rewrap(decorator_func: Any, previous_target: Any, new_target: Any) -> Any:
     """`new_target`: the decorators are not known."""
     return new_target
+
+
+def full_arguments(function: Any) -> inspect.FullArgSpec:
+    """The arguments of a function; those of ours as TensorFlow's sources have them, with which libraries compare their own.
+
+    They have no annotations, and `name`, which ours take by position too, is no argument by name only.
+    """
+    spec = inspect.getfullargspec(function)
+    if not str(getattr(function, "__module__", "")).startswith("actorflow."):
+        return spec
+    defaults = (*(spec.defaults or ()), *(spec.kwonlydefaults or {}).values())
+    return inspect.FullArgSpec([*spec.args, *spec.kwonlyargs], spec.varargs, spec.varkw, defaults or None, [], None, {})
 
 
 def fn_args(function: Any) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 from actorflow.compat.v1.nest import assert_same_structure, flatten, is_nested, map_structure, pack_sequence_as
 
 __all__ = [
+    "_is_namedtuple",
     "assert_same_structure",
     "assert_shallow_structure",
     "flatten",
@@ -32,6 +33,15 @@ __all__ = [
 Path = tuple[Any, ...]
 
 is_sequence = is_nested
+
+
+def _is_namedtuple(instance: Any, strict: bool = False) -> bool:
+    """Whether `instance` is a named tuple, of a class derived of none such if `strict`."""
+    names = getattr(instance, "_fields", None)
+    is_named = (
+        isinstance(instance, tuple) and isinstance(names, Sequence) and all(isinstance(name, str) for name in names)
+    )
+    return is_named and not (strict and type(instance).__base__ is not tuple)
 
 
 def is_sequence_or_composite(seq: Any) -> bool:

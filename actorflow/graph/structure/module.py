@@ -36,6 +36,8 @@ class Module:
         dense/MatMul:0 ['dense/w:0']
     """
 
+    _TF_MODULE_IGNORED_PROPERTIES: frozenset[str] = frozenset({"_arguments"})
+    """The attributes that are not searched; classes of libraries add theirs, under TensorFlow's name for them."""
     _name: str | None = None
     _arguments: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
     """The arguments that made the object."""
@@ -120,6 +122,10 @@ class Module:
                     waiting.append(inner)
         return tuple(reached.values())
 
+    def _no_dependency(self, value: Any) -> Any:
+        """`value`: classes of libraries mark by it what a checkpoint of TensorFlow's objects doesn't follow."""
+        return value
+
     def _parts(self, kind: type[Any]) -> list[Any]:
         """The objects of a class in the attributes, each once."""
         parts = {id(part): part for _, value in sorted(self._searched()) for part in _leaves(value, kind)}
@@ -127,7 +133,7 @@ class Module:
 
     def _searched(self) -> list[tuple[str, Any]]:
         """The attributes that may hold variables and modules, with their names."""
-        return [(name, value) for name, value in vars(self).items() if name != "_arguments"]
+        return [(name, value) for name, value in vars(self).items() if name not in self._TF_MODULE_IGNORED_PROPERTIES]
 
     def _named_arguments(self) -> dict[str, Any]:
         """The arguments that made the object by their names, with defaults for those that were not given."""
