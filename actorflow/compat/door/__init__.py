@@ -8,10 +8,12 @@ cells.py         helpers of recurrent cells that programs take from inner module
 children/        a folder for the path of processes that a program starts
 command.py       `actorflow tf`: runs a script with the door open
 finder.py        `open_door`, and the finder that Python's imports ask
+linear.py        functions of `linear_operator_util`
 modules.py       the table of the modules below `tensorflow.python`: the public namespaces that have their names
 private.py       the table of names that only inner modules have
 protos.py        the table of the messages below `tensorflow.core`
 refused.py       modules that are refused, each with the reason
+second.py        `tensorflow.compat.v2`: names of version 1 with version 2's arguments
 standins.py      functions of inner modules that have little to do here: fixed answers, decorators, names, shapes
 structures.py    nested structures of different depths, and their paths
 timeline.py      `Timeline`: the trace of a step as the text that chrome://tracing reads

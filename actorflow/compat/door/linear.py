@@ -96,7 +96,8 @@ def broadcast_matrix_batch_dims(batch_matrices: Any, name: str | None = None) ->
 
 def cholesky_solve_with_broadcast(chol: Any, rhs: Any, name: str | None = None) -> Any:
     """`tf.cholesky_solve` of matrices whose leading axes differ."""
-    return v1.cholesky_solve(*broadcast_matrix_batch_dims([chol, rhs]), name=name)
+    left, right = broadcast_matrix_batch_dims([chol, rhs])
+    return v1.cholesky_solve(left, right, name=name)
 
 
 def matrix_solve_with_broadcast(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Any:
