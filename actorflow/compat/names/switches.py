@@ -116,7 +116,7 @@ def enable_tensor_equality() -> None:
         >>> import actorflow.compat.v1 as tf
         >>> tf.enable_tensor_equality()
         >>> tf.constant([1.0, 2.0]) == 2.0
-        [False, True]
+        [False  True]
         >>> tf.disable_tensor_equality()
     """
     compare(by_values=True)

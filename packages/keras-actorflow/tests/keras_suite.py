@@ -2,6 +2,7 @@
 
 python packages/keras-actorflow/tests/keras_suite.py ops layers/core       # folders or files below keras/src
 KERAS_BACKEND=numpy python packages/keras-actorflow/tests/keras_suite.py ops
+EVERY=20 python packages/keras-actorflow/tests/keras_suite.py              # every twentieth test of each file
 """
 
 from __future__ import annotations
@@ -39,6 +40,17 @@ class Conftest(ModuleType):
         return pytest.mark.skipif(keras.backend.backend() == name, reason=reason)
 
 
+def _every(step: int, items: list[Any]) -> list[Any]:
+    """Every `step`-th test of each file, and the first of each file."""
+    files: Counter[Path] = Counter()
+    kept = []
+    for item in items:
+        if files[item.path] % step == 0:
+            kept.append(item)
+        files[item.path] += 1
+    return kept
+
+
 class Suite:
     """A plug-in of pytest: the exclusions, the markers of Keras' own configuration, and the counts."""
 
@@ -62,6 +74,7 @@ class Suite:
             lacking = item.get_closest_marker("requires_trainable_backend") is not None and not trains
             if not excluded and not lacking and item.get_closest_marker("multi_device") is None:
                 kept.append(item)
+        kept = _every(int(os.environ.get("EVERY", "1")), kept)
         config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
         items[:] = kept
 

@@ -244,6 +244,7 @@ def test_the_values_of_a_batch_are_its_own(call: str, tmp_path: Path) -> None:
 def test_a_loss_of_ones_own_compares_with_the_operators_of_python(option: str, tmp_path: Path) -> None:
     code = MODEL + (
         "def loss(y, scores):\n"
+        "    y = keras.ops.reshape(y, (-1,))\n"
         "    kept = keras.ops.cast((y != 0) & (y == y), 'float32')\n"
         "    return kept * keras.losses.sparse_categorical_crossentropy(y, scores)\n"
         "net = model()\n"
