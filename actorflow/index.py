@@ -714,6 +714,7 @@ NAMES: dict[str, dict[str, str]] = {
     "af.serving": {
         "Application": "actorflow.frontends.serving.application",
         "Batching": "actorflow.frontends.serving.model",
+        "GrpcServer": "actorflow.frontends.grpc.server",
         "Model": "actorflow.frontends.serving.model",
         "VersionPolicy": "actorflow.frontends.serving.versions",
         "app": "actorflow.frontends.serving.application",

@@ -12,7 +12,8 @@ from project_copies import copied, run
 WINGS = {
     "estimators": ("actorflow/training/estimator", "actorflow/compat/estimator", "actorflow/compat/contrib/tpu.py"),
     "onnx": ("actorflow/exchange/onnx",),
-    "serving": ("actorflow/frontends/serving", "actorflow/frontends/generation"),
+    "serving": ("actorflow/frontends/serving", "actorflow/frontends/generation", "actorflow/frontends/grpc"),
+    "grpc": ("actorflow/frontends/grpc",),
     "generation": ("actorflow/frontends/generation",),
     "dashboard": ("actorflow/frontends/dashboard",),
     "export to numpy": ("actorflow/exchange/export/numpy_module",),

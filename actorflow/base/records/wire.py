@@ -103,6 +103,22 @@ def varints(data: bytes | memoryview) -> Any:
     return values.view(np.int64)
 
 
+def write_varints(values: Any) -> bytes:
+    """Whole numbers as a packed field: the inverse of `varints`.
+
+    Args:
+        values: integers of at most 64 bits.
+    """
+    numbers = np.ascontiguousarray(values).astype(np.uint64).ravel()
+    if not numbers.size or int(numbers.max()) < 0x80:
+        return numbers.astype(np.uint8).tobytes()
+    places = np.arange(10, dtype=np.uint64)
+    parts = (numbers[:, None] >> (np.uint64(7) * places)).astype(np.uint8) & np.uint8(0x7F)
+    lengths = 1 + sum((numbers >= np.uint64(1 << 7 * place)).astype(np.int64) for place in range(1, 10))
+    parts |= np.where(places < (lengths - 1)[:, None], np.uint8(0x80), np.uint8(0))
+    return parts[places < lengths[:, None]].tobytes()
+
+
 def write_varint(value: int) -> bytes:
     """A number (a negative number in two's complement of 64 bits) as a varint."""
     value &= 0xFFFFFFFFFFFFFFFF

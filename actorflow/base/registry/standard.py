@@ -48,6 +48,9 @@ ENTRY_POINTS: dict[str, dict[str, str]] = {
         "checkpoint": "actorflow.checkpoint.kernels",
         "standard": "actorflow.kernels",
     },
+    "actorflow.listeners": {
+        "grpc": "actorflow.frontends.grpc.command:LISTENER",
+    },
     "actorflow.model_files": {
         "checkpoint": "actorflow.exchange.sources.kinds:CHECKPOINT",
         "frozen": "actorflow.exchange.sources.kinds:FROZEN",

@@ -1,5 +1,6 @@
 # `make names` writes this file from the marks in the sources.
 
+from actorflow.frontends.grpc.server import GrpcServer as GrpcServer
 from actorflow.frontends.serving.application import Application as Application
 from actorflow.frontends.serving.application import app as app
 from actorflow.frontends.serving.model import Batching as Batching
@@ -9,6 +10,7 @@ from actorflow.frontends.serving.versions import VersionPolicy as VersionPolicy
 __all__ = [
     "Application",
     "Batching",
+    "GrpcServer",
     "Model",
     "VersionPolicy",
     "app",

@@ -23,6 +23,7 @@ guard.py        addresses, tokens, hosts: which requests are refused before they
 http/           HTTP/1.1 for an application: `run`
 inspect.py      `actorflow inspect`: inputs, outputs, ops, parameters of a model file, memory and time of a run
 large.py        `Large`: counts large bodies, and lets threads work for them
+listeners.py    `Listener`: another way to the models than HTTP, such as gRPC
 measures.py     counters and times of requests, in the form of Prometheus
 model.py        `Model`: a model with its values in a session
 plugin.py       `Plugin`: requests of other kinds, such as those for streams of tokens

@@ -25,6 +25,7 @@ guard.py        addresses, tokens, hosts: which requests are refused before they
 http/           HTTP/1.1 for an application: `run`
 inspect.py      `actorflow inspect`: inputs, outputs, ops, parameters of a model file, memory and time of a run
 large.py        `Large`: counts large bodies, and lets threads work for them
+listeners.py    `Listener`: another way to the models than HTTP, such as gRPC
 measures.py     counters and times of requests, in the form of Prometheus
 model.py        `Model`: a model with its values in a session
 plugin.py       `Plugin`: requests of other kinds, such as those for streams of tokens
@@ -33,6 +34,7 @@ receiving.py    bodies as messages of ASGI
 versions.py     `Served`: the versions of a model under a name, and their reload
 """
 
+from actorflow.frontends.grpc.server import GrpcServer as GrpcServer
 from actorflow.frontends.serving.application import Application as Application
 from actorflow.frontends.serving.application import app as app
 from actorflow.frontends.serving.model import Batching as Batching
@@ -42,6 +44,7 @@ from actorflow.frontends.serving.versions import VersionPolicy as VersionPolicy
 __all__ = [
     "Application",
     "Batching",
+    "GrpcServer",
     "Model",
     "VersionPolicy",
     "app",

@@ -103,13 +103,16 @@ class Application:
         """The most bytes of a body."""
         self.large = Large(max_bodies, max_elements)
         """Counts large bodies, and works for them."""
-        self._guard, self._control = Guard(token, hosts), control
+        self.guard, self._control = Guard(token, hosts), control
+        """Refuses requests by their headers."""
         self._folder = None if isinstance(models, Mapping) else path_text(models, "models")
         self._target, self._options = target, dict(session_options or {})
         self._signatures, self._labels = signatures or {}, labels or {}
         self._policy = policy or VersionPolicy()
         self.measures = Measures()
-        self._plugins = plugins()
+        """Counts requests and their times."""
+        self.plugins = plugins()
+        """Answer requests of their own."""
         self.scheme = "http"
         """The scheme of its address, for the requests that its page shows."""
         self.served: dict[str, Served] = {}
@@ -247,9 +250,14 @@ class Application:
             path: the path, decoded.
             headers: the headers; names in lower case.
         """
-        error = None if path in HEALTH else self._guard.refusal(headers, method)
+        error = None if path in HEALTH else self.guard.refusal(headers, method)
         error = error or too_long(headers, self.most_body(path))
         return None if error is None else refused(path, error)
+
+    @property
+    def most_rows(self) -> int:
+        """The most rows of a step."""
+        return self._batching.max_size
 
     def most_body(self, path: str) -> int:
         """The most bytes of a body that is sent to `path`: none where no token is asked for."""
@@ -271,11 +279,11 @@ class Application:
     ) -> Answer | Streamed:
         if path in HEALTH:
             return question(path, {}, self.measures, 0)
-        if (refusal := self._guard.refusal(headers, method)) is not None:
+        if (refusal := self.guard.refusal(headers, method)) is not None:
             raise refusal
         if self._tasks is None:
             await self.__aenter__()
-        for plugin in self._plugins:
+        for plugin in self.plugins:
             if plugin.takes(method, path):
                 return await plugin.respond(self, method, path, headers, body)
         if method == "POST":
@@ -288,8 +296,8 @@ class Application:
             return 405, JSON, error, ((b"allow", b"GET, HEAD, POST"),)
         if path in PAGES:
             host = headers.get(b"host", b"localhost").decode("latin-1")
-            return page(self.served, f"{self.scheme}://{host}", self._guard.wants_token)
-        return question(path, self.served, self.measures, self._batching.max_size)
+            return page(self.served, f"{self.scheme}://{host}", self.guard.wants_token)
+        return question(path, self.served, self.measures, self.most_rows)
 
     async def _control_models(
         self, target: Route | None, path: str, headers: Mapping[bytes, bytes], content: Body | Receive
@@ -297,23 +305,41 @@ class Application:
         """Lists, loads and unloads models."""
         if target is None or target.protocol != "repository":
             raise nothing_at("POST", path)
-        if target.model and not self._control:
+        self._check_control(target.model)
+        if not isinstance(content, (bytes, list)):
+            await body_of(content, SMALL, lambda size: None)
+        if not target.model:
+            return 200, JSON, dump_json(index(self.served)), ()
+        await self.control(target.model, target.view == "load")
+        return 200, JSON, b"", ()
+
+    def _check_control(self, name: str) -> None:
+        if name and not self._control:
             raise PermissionDeniedError(
                 "Models are not loaded or unloaded on request here.",
                 hint="Start the server with --allow-unload, or make the application with control=True.",
             )
-        if not isinstance(content, (bytes, list)):
-            await body_of(content, SMALL, lambda size: None)
-        if not target.model:
-            return index(self.served)
-        served = named(self.served, target.model)
-        if target.view == "unload":
+
+    async def control(self, name: str, loads: bool) -> None:
+        """Loads or unloads a model on request.
+
+        Args:
+            name: its name.
+            loads: whether it is loaded; else it is unloaded.
+
+        Raises:
+            PermissionDeniedError: requests may not do so here.
+            NotFoundError: there is no such model.
+            InvalidArgumentError: no version of it can be loaded.
+        """
+        self._check_control(name)
+        served = named(self.served, name)
+        if not loads:
             await served.unload()
-        else:
-            await served.load()
-            if not served.available():
-                raise InvalidArgumentError(f"failed to load {target.model!r}: no version of it can be loaded.")
-        return 200, JSON, b"", ()
+            return
+        await served.load()
+        if not served.available():
+            raise InvalidArgumentError(f"failed to load {name!r}: no version of it can be loaded.")
 
     # ---- inference
 

@@ -7,7 +7,7 @@ import importlib.util
 import socket
 import ssl
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +15,7 @@ from actorflow.base.origins import LOOPBACK
 from actorflow.errors import InvalidArgumentError, NotFoundError, UnavailableError, UnimplementedError
 from actorflow.frontends.cli.main import Command
 from actorflow.frontends.serving.guard import check_address
+from actorflow.frontends.serving.listeners import listeners
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +51,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--allow-unload", action="store_true", help="let requests load and unload models")
     parser.add_argument("--target", help="the address of a cluster whose tasks hold the models")
+    for listener in listeners():
+        listener.add_arguments(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -86,11 +89,12 @@ def _run(arguments: argparse.Namespace) -> int:
     address = f"{scheme}://{host}:{listening.getsockname()[1]}"
     application.scheme = scheme
 
-    def ready() -> None:
-        print("\n".join([address, *lines(application.served, address, token is not None)]), flush=True)
+    def ready(others: Sequence[str]) -> None:
+        print("\n".join([address, *others, *lines(application.served, address, token is not None)]), flush=True)
 
+    opened = [listener.open(application, arguments) for listener in listeners()]
     with _quiet_interrupt():
-        server.run(application, [listening], tls, ready)
+        server.run(application, [listening], tls, ready, [each for each in opened if each is not None])
     return 0
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from actorflow.base.registry import plugins as installed
 from actorflow.engine.batching.rows import Batching
@@ -14,6 +14,8 @@ from actorflow.frontends.serving.protocols.answers import Answer, Streamed
 
 if TYPE_CHECKING:
     from actorflow.frontends.serving.application import Application
+    from actorflow.frontends.serving.model import Model
+    from actorflow.frontends.serving.protocols.kserve import Request
 
 
 class Part(Protocol):
@@ -30,6 +32,17 @@ class Part(Protocol):
 
     def gauges(self) -> Mapping[str, tuple[str, float]]:
         """The figures of it that `/metrics` tells: a help text and a number by name."""
+
+
+class Piece(NamedTuple):
+    """A part of an answer in tensors.
+
+    outputs: arrays by name.
+    parameters: truth values, numbers and texts by name.
+    """
+
+    outputs: Mapping[str, Any]
+    parameters: Mapping[str, Any]
 
 
 class Plugin(Protocol):
@@ -56,6 +69,21 @@ class Plugin(Protocol):
         content: bytes | list[bytes] | Receive,
     ) -> Answer | Streamed:
         """The answer to a request that the application has let in. Raises OpError for what is refused."""
+
+    def pieces(
+        self, model: Model, request: Request, timeout: float | None, is_streamed: bool
+    ) -> AsyncGenerator[Piece, None] | None:
+        """The answer to a request in tensors; None for a request that the model's signatures answer.
+
+        Args:
+            model: the model that it names.
+            request: its inputs and parameters.
+            timeout: the most seconds for the answer.
+            is_streamed: whether the answer comes in several parts, else in a single part.
+
+        Raises:
+            OpError: the request does not fit, or there is no place.
+        """
 
 
 def plugins() -> Sequence[Plugin]:

@@ -80,7 +80,7 @@ class Parts:
 
 async def test_empty_parts_do_not_end_an_answer(tmp_path: Path) -> None:
     async with running(tmp_path) as server:
-        server.server.application._plugins = [Parts()]
+        server.server.application.plugins = [Parts()]
         reader, writer = await server.open()
         with anyio.fail_after(PATIENCE):
             writer.write(asked(b"", "/parts", method="GET"))

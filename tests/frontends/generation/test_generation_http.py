@@ -229,7 +229,7 @@ async def test_a_client_that_does_not_read_is_bounded(tmp_path: Path) -> None:
             async def respond(self, *request: Any) -> Any:
                 return Streamed(200, b"text/plain", parts())
 
-        server.server.application._plugins = [Endless(), *server.server.application._plugins]
+        server.server.application.plugins = [Endless(), *server.server.application.plugins]
         _, writer = await server.open()
         writer.write(asked(b"", "/endless", method="GET"))
         with anyio.fail_after(PATIENCE):

@@ -26,12 +26,13 @@ SERVE = [sys.executable, "-m", "actorflow", "serve", "--port", "0", "--poll", "0
 
 
 @contextmanager
-def serving(*arguments: str) -> Iterator[str]:
-    """A server in a process of its own; gives its address. It ends well when it is told to."""
+def serving(*arguments: str, line: int = 0) -> Iterator[str]:
+    """A server in a process of its own; gives a line that it says, the first of which is its address. It ends well when it
+    is told to."""
     process = subprocess.Popen([*SERVE, *arguments], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
-        yield process.stdout.readline().strip()
+        yield [process.stdout.readline().strip() for _ in range(line + 1)][line]
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) in (0, -signal.SIGINT)
     finally:

@@ -6,4 +6,5 @@ events.py       answers as events that a server sends
 generate.py     `/v2/models/NAME/generate` and `generate_stream`, as the Open Inference Protocol has them
 page.py         a page that shows a stream
 plugin.py       `Generation`: the plug-in
+tensors.py      a request whose text is a tensor, such as by gRPC
 """

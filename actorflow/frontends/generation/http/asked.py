@@ -11,6 +11,8 @@ from actorflow.frontends.generation.request import Rules
 
 MOST_BODY = 1 << 20
 """Bytes of a request for text."""
+PARAMETERS = ("max_tokens", "temperature", "top_k", "top_p", "seed", "stop")
+"""The fields that say how the tokens are chosen, and when the answer ends."""
 _RULES = {"max_tokens": int, "temperature": float, "top_k": int, "top_p": float, "seed": int}
 
 

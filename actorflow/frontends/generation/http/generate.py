@@ -6,13 +6,11 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from actorflow.errors import InvalidArgumentError, OpError
-from actorflow.frontends.generation.http.asked import check_fields, rules_of, stops_of
+from actorflow.frontends.generation.http.asked import PARAMETERS, check_fields, rules_of, stops_of
 from actorflow.frontends.generation.http.events import HEADERS, KIND, event
 from actorflow.frontends.generation.model import Engine
 from actorflow.frontends.generation.stream import Stream
 from actorflow.frontends.serving.protocols.answers import Answer, Streamed, ok
-
-_PARAMETERS = ("max_tokens", "temperature", "top_k", "top_p", "seed", "stop")
 
 
 def begin(engine: Engine, content: dict[str, Any], timeout: float | None) -> Stream:
@@ -33,7 +31,7 @@ def begin(engine: Engine, content: dict[str, Any], timeout: float | None) -> Str
     if parameters is not None and not isinstance(parameters, dict):
         raise InvalidArgumentError("The field 'parameters' is an object.")
     parameters = parameters or {}
-    check_fields(parameters, _PARAMETERS, "The field 'parameters'")
+    check_fields(parameters, PARAMETERS, "The field 'parameters'")
     return engine.generate(text, rules_of(parameters), stops_of(parameters.get("stop")), timeout)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 import urllib.parse
-from collections.abc import Collection, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from actorflow.engine.batching.rows import Batching
@@ -14,7 +14,7 @@ from actorflow.errors import InvalidArgumentError, NotFoundError, OpError
 from actorflow.exchange.sources.source import Source
 from actorflow.frontends.ext.asgi import Receive
 from actorflow.frontends.generation.description import METHOD
-from actorflow.frontends.generation.http import completions, generate, page
+from actorflow.frontends.generation.http import completions, generate, page, tensors
 from actorflow.frontends.generation.http.asked import MOST_BODY
 from actorflow.frontends.generation.model import Engine, generates
 from actorflow.frontends.generation.scheduler import Limits
@@ -26,6 +26,9 @@ from actorflow.frontends.serving.protocols.routes import Route
 
 if TYPE_CHECKING:
     from actorflow.frontends.serving.application import Application
+    from actorflow.frontends.serving.model import Model
+    from actorflow.frontends.serving.plugin import Piece
+    from actorflow.frontends.serving.protocols.kserve import Request
     from actorflow.frontends.serving.versions import Served
 
 _PATH = re.compile(r"^/v2/models/(?P<model>[^/]+)(?:/versions/(?P<version>[^/]+))?/(?P<view>generate(?:_stream)?)/?$")
@@ -88,6 +91,15 @@ class Generation:
             if name in application.served:
                 application.measures.request(name, "generate", status, time.perf_counter() - begun)
 
+    def pieces(
+        self, model: Model, request: Request, timeout: float | None, is_streamed: bool
+    ) -> AsyncGenerator[Piece, None] | None:
+        """The answer to a request in tensors that has a text; None for others."""
+        if tensors.TEXT not in request.inputs or not any(isinstance(part, Engine) for part in model.parts):
+            return None
+        stream = tensors.begin(_engine("The model", model), request, timeout)
+        return tensors.pieces(stream, is_streamed)
+
 
 async def _complete(application: Application, values: dict[str, Any], seconds: float | None) -> Answer | Streamed:
     if not isinstance(values.get("model"), str):
@@ -115,15 +127,19 @@ def _version(application: Application, name: str, number: int | None) -> tuple[i
     """The version and the steps of a model. Raises NotFoundError for a model that is absent, or does not generate, and
     InvalidArgumentError for a model whose answers are no text."""
     version, model = named(application.served, name).find(number)
+    return version, _engine(f"The model {name!r}", model)
+
+
+def _engine(what: str, model: Model) -> Engine:
     for part in model.parts:
         if isinstance(part, Engine):
             if part.tokenizer is None:
                 raise InvalidArgumentError(
-                    f"The model {name!r} has no tokenizer, so its answers are no text, which requests over HTTP are for.",
+                    f"{what} has no tokenizer, so its answers are no text, which requests to a server are for.",
                     hint="af.generation.save(..., tokenizer=...) writes a model with a tokenizer.",
                 )
-            return version, part
-    raise NotFoundError(f"The model {name!r} does not generate text.")
+            return part
+    raise NotFoundError(f"{what} does not generate text.")
 
 
 def _writes(served: Served) -> bool:

@@ -149,7 +149,8 @@ def run(
     application: Application,
     sockets: Sequence[socket.socket],
     tls: ssl.SSLContext | None = None,
-    ready: Callable[[], None] = lambda: None,
+    ready: Callable[[Sequence[str]], None] = lambda others: None,
+    listeners: Sequence[contextlib.AbstractAsyncContextManager[str]] = (),
 ) -> None:
     """Loads the models of an application, and answers until SIGINT or SIGTERM.
 
@@ -157,7 +158,8 @@ def run(
         application: the application.
         sockets: sockets that listen. Clients that come while models are loaded wait.
         tls: certificate and key; HTTP without encryption unless given.
-        ready: called when the models are loaded.
+        ready: called with the addresses of the listeners when the models are loaded.
+        listeners: listen beside, from then on.
     """
 
     async def serve() -> None:
@@ -172,9 +174,10 @@ def run(
         with loading:
             await application.__aenter__()
         if not loading.cancelled_caught:
-            ready()
             try:
-                await Server(application).serve(sockets, tls, end)
+                async with contextlib.AsyncExitStack() as stack:
+                    ready([await stack.enter_async_context(listener) for listener in listeners])
+                    await Server(application).serve(sockets, tls, end)
             finally:
                 await application.__aexit__(None, None, None)
 

@@ -51,9 +51,14 @@ def ok(content: Any) -> Answer:
     return 200, JSON, dump_json(content), ()
 
 
+def status_of(error: OpError) -> int:
+    """The status of HTTP for an error."""
+    return 413 if isinstance(error, TooLargeError) else _STATUS.get(error.code, 500)
+
+
 def refused(path: str, error: OpError) -> Answer:
     """The answer to a request for `path` that ends with an error."""
-    status = 413 if isinstance(error, TooLargeError) else _STATUS.get(error.code, 500)
+    status = status_of(error)
     if path.startswith("/v2") and status in (409, 499):
         status = 400
     more = []

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from actorflow.errors import InvalidArgumentError
+from actorflow.exchange.sources.signature import Signature
 from actorflow.frontends.serving.model import Call, Model
 from actorflow.frontends.serving.protocols import forms, kserve, rest
 from actorflow.frontends.serving.protocols.answers import JSON, Answer, ok
@@ -113,24 +114,37 @@ def _of_kserve(head: InferenceHead, name: str, version: int, model: Model, body:
         content, identifier = forms.without_id(body[:size])
         form = model.forms.get(content)
         if form is not None and len(body) == size + form.size:
-            timeout = _least(head.seconds, form.timeout)
+            timeout = least(head.seconds, form.timeout)
             return Inference(
                 model, form.call(body, size), timeout, partial(_answer, form.answers, form.order, identifier)
             )
     content, at = kserve.split(body, head.json_length)
     request = kserve.read(content, body, at, work)
+    signature, call, timeout = kserve_call(model, request)
+    answers = kserve.AnswerForm.of(request, name, version, signature, call.wanted)
+    order = call.order
+    if head.json_length is not None:
+        forms.remember(model.forms, content, request, call, timeout, answers)
+    return Inference(model, call, least(head.seconds, timeout), partial(_answer, answers, order, request.id))
+
+
+def kserve_call(model: Model, request: kserve.Request) -> tuple[Signature, Call, float | None]:
+    """The signature that a request of the Open Inference Protocol names, the call of it, and the seconds that it leaves.
+
+    Args:
+        model: answers.
+        request: the request.
+
+    Raises:
+        OpError: the request does not fit, or there is no such signature or output.
+    """
     choice = request.parameters.get("signature_name", "")
     signature = model.signature(choice) if choice and isinstance(choice, str) else model.default
     micros = request.parameters.get("timeout")
     if micros is not None and (type(micros) is not int or micros < 0):
         raise InvalidArgumentError("The parameter 'timeout' has to be a number of microseconds.")
     timeout = min(micros, 10**18) / 1e6 if micros else None  # what is longer has no float
-    call = model.call(signature, request.inputs, request.outputs)
-    answers = kserve.AnswerForm.of(request, name, version, signature, call.wanted)
-    order = call.order
-    if head.json_length is not None:
-        forms.remember(model.forms, content, request, call, timeout, answers)
-    return Inference(model, call, _least(head.seconds, timeout), partial(_answer, answers, order, request.id))
+    return signature, model.call(signature, request.inputs, request.outputs), timeout
 
 
 def _answer(form: kserve.AnswerForm, order: Sequence[int] | None, identifier: str, outputs: Sequence[Any]) -> Answer:
@@ -141,7 +155,7 @@ def _answer(form: kserve.AnswerForm, order: Sequence[int] | None, identifier: st
     return 200, _BYTES, data, ((b"inference-header-content-length", b"%d" % size),)
 
 
-def _least(left: float | None, other: float | None) -> float | None:
+def least(left: float | None, other: float | None) -> float | None:
     """The shorter of two limits."""
     return other if left is None else left if other is None else min(left, other)
 

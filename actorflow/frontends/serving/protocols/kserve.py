@@ -21,14 +21,15 @@ from actorflow.exchange.sources.signature import Port, Signature
 from actorflow.frontends.serving.protocols.pieces import Work, array_of, load
 from actorflow.frontends.serving.protocols.writing import dump_json
 
-_NAMES: dict[str, DType] = {
+TYPES: dict[str, DType] = {
     "BOOL": dtypes.bool, "UINT8": dtypes.uint8, "UINT16": dtypes.uint16, "UINT32": dtypes.uint32, "UINT64": dtypes.uint64,
     "INT8": dtypes.int8, "INT16": dtypes.int16, "INT32": dtypes.int32, "INT64": dtypes.int64, "FP16": dtypes.float16,
     "FP32": dtypes.float32, "FP64": dtypes.float64, "BYTES": dtypes.string,
 }  # fmt: skip
-_LITTLE = {name: np.dtype(dtype.numpy_dtype).newbyteorder("<") for name, dtype in _NAMES.items() if name != "BYTES"}
+"""The types by the names of the protocol."""
+_LITTLE = {name: np.dtype(dtype.numpy_dtype).newbyteorder("<") for name, dtype in TYPES.items() if name != "BYTES"}
 """How the bytes of tensors are sent."""
-_BY_TYPE = {dtype: name for name, dtype in _NAMES.items()}
+_BY_TYPE = {dtype: name for name, dtype in TYPES.items()}
 _BINARY_ONLY = ("FP16", "BF16")
 _MOST = 1 << 31
 _MOST_HEADS = 64
@@ -52,7 +53,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class _Input:
+class Input:
     """An input as the JSON of a request describes it: with its data, or with the size of those behind the JSON."""
 
     name: str
@@ -71,14 +72,14 @@ class _Input:
             raise InvalidArgumentError(
                 f"{what} has binary_data_size {size!r:.40}, but {len(data) - at} bytes are left."
             )
-        return _of_bytes(what, self.kind, self.shape, self.count, data[at : at + size], work), at + size
+        return of_bytes(what, self.kind, self.shape, self.count, data[at : at + size], work), at + size
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
     """The JSON of a request: all of it but the bytes of tensors."""
 
-    inputs: tuple[_Input, ...]
+    inputs: tuple[Input, ...]
     outputs: tuple[str, ...]
     binary: frozenset[str]
     all_binary: bool
@@ -139,7 +140,7 @@ def read(head: bytes, body: bytes, at: int, work: Work) -> Request:
 
 def _form(content: Mapping[str, Any]) -> _Form:
     """The JSON of a request."""
-    inputs = [_input(index, entry) for index, entry in enumerate(_list(content, "inputs"))]
+    inputs = [input_of(index, entry) for index, entry in enumerate(_list(content, "inputs"))]
     names = [entry.name for entry in inputs]
     if len(set(names)) < len(names):
         name = next(name for name in names if names.count(name) > 1)
@@ -176,19 +177,27 @@ def _parameters(content: Mapping[str, Any], what: str) -> Mapping[str, Any]:
     return parameters
 
 
-def _input(index: int, entry: Any) -> _Input:
-    """The description of an input."""
+def input_of(index: int, entry: Any) -> Input:
+    """The description of an input.
+
+    Args:
+        index: its place among the inputs.
+        entry: what a request says of it.
+
+    Raises:
+        InvalidArgumentError: it has another form; the message names the field.
+    """
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
         raise InvalidArgumentError(f"inputs[{index}] has to be an object with a name.")
     name, kind, shape = entry["name"], entry.get("datatype"), entry.get("shape")
     what = f"The input {name!r}"
-    if not isinstance(kind, str) or kind not in _NAMES and kind != "BF16":
+    if not isinstance(kind, str) or kind not in TYPES and kind != "BF16":
         raise InvalidArgumentError(f"{what} has the datatype {kind!r:.40}, which is not known.")
     if not isinstance(shape, list) or not all(type(size) is int and size >= 0 for size in shape) or len(shape) > 32:
         raise InvalidArgumentError(f"{what} has the shape {shape!r:.80}; it has to be a list of sizes.")
     if math.prod(filter(None, shape)) > _MOST:
         raise InvalidArgumentError(f"{what} has the shape {shape!r:.80}, which is too many elements.")
-    return _Input(
+    return Input(
         name, kind, shape, math.prod(shape), _parameters(entry, what).get("binary_data_size"), entry.get("data")
     )
 
@@ -214,8 +223,8 @@ def _of_json(what: str, kind: str, shape: list[int], count: int, values: Any) ->
                 raise ValueError("they are of another type")
             if array.size and (array.dtype.kind == "b") != (kind == "BOOL"):
                 raise ValueError("they are of another type")
-            cast = array.astype(_NAMES[kind].numpy_dtype)
-            if _NAMES[kind].is_integer and array.size and not np.array_equal(cast, array):
+            cast = array.astype(TYPES[kind].numpy_dtype)
+            if TYPES[kind].is_integer and array.size and not np.array_equal(cast, array):
                 raise ValueError("they are out of its range")
             array = cast
         except (ValueError, OverflowError, TypeError, RecursionError) as error:
@@ -235,7 +244,8 @@ def _flatten(what: str, values: list[Any], out: list[Any], depth: int) -> None:
             out.append(value)
 
 
-def _of_bytes(what: str, kind: str, shape: list[int], count: int, data: memoryview, work: Work) -> Any:
+def of_bytes(what: str, kind: str, shape: list[int], count: int, data: memoryview, work: Work) -> Any:
+    """The array of a tensor that was sent as bytes. Raises InvalidArgumentError for bytes that do not fit."""
     if kind == "BYTES":
         return _strings(what, shape, count, data, work)
     if kind == "BF16":
@@ -247,7 +257,7 @@ def _of_bytes(what: str, kind: str, shape: list[int], count: int, data: memoryvi
         raise InvalidArgumentError(f"{what} has {len(data)} bytes, but its shape {shape} has {dtype.itemsize * count}.")
     if kind == "BOOL":
         return (np.frombuffer(data, np.uint8) != 0).reshape(shape)
-    return np.frombuffer(data, dtype).astype(_NAMES[kind].numpy_dtype, copy=False).reshape(shape)
+    return np.frombuffer(data, dtype).astype(TYPES[kind].numpy_dtype, copy=False).reshape(shape)
 
 
 def _strings(what: str, shape: list[int], count: int, data: memoryview, work: Work) -> Any:
@@ -311,7 +321,7 @@ class AnswerForm:
             identifier: the id of the request; empty for none.
         """
         arrays = [np.asarray(value) for value in outputs]
-        tails = [_to_bytes(array, kind) if binary else None for array, (_, kind, binary) in zip(arrays, self.outputs)]
+        tails = [to_bytes(array, kind) if binary else None for array, (_, kind, binary) in zip(arrays, self.outputs)]
         if self.is_binary:
             key = tuple([(array.shape, len(tail)) for array, tail in zip(arrays, tails)])  # type: ignore[arg-type]
             head = self.heads.get(key)
@@ -352,7 +362,8 @@ def _decoded(key: str, item: Any) -> str:
         ) from None
 
 
-def _to_bytes(array: Any, kind: str) -> bytes:
+def to_bytes(array: Any, kind: str) -> bytes:
+    """The bytes of a tensor of a type."""
     if kind == "BYTES":
         parts = [item if isinstance(item, bytes) else str(item).encode() for item in array.ravel().tolist()]
         return b"".join(piece for part in parts for piece in (struct.pack("<I", len(part)), part))

@@ -46,7 +46,7 @@ def question(path: str, models: Mapping[str, Served], measures: Measures, most_r
     if path in ("/v2", "/v2/"):
         return ok(kserve.server_metadata())
     if path == "/v2/health/ready":
-        ready = bool(models) and all(served.is_unloaded or served.available() for served in models.values())
+        ready = is_ready(models)
         return _whether(ready, {"ready": ready})
     target = route(path)
     if target is not None and target.protocol == "rest" and not target.view.startswith(":"):
@@ -72,9 +72,14 @@ def nothing_at(method: str, path: str) -> InvalidArgumentError | NotFoundError:
     return NotFoundError(f"There is nothing at {path[:200]}.")
 
 
-def index(models: Mapping[str, Served]) -> Answer:
+def is_ready(models: Mapping[str, Served]) -> bool:
+    """Whether all models answer that were not unloaded."""
+    return bool(models) and all(served.is_unloaded or served.available() for served in models.values())
+
+
+def index(models: Mapping[str, Served]) -> list[dict[str, str]]:
     """The versions of all models, as Triton's repository lists them."""
-    entries = [
+    return [
         {
             "name": served.name,
             "version": str(version.number),
@@ -84,7 +89,6 @@ def index(models: Mapping[str, Served]) -> Answer:
         for served in models.values()
         for version in served.versions.values()
     ]
-    return 200, JSON, dump_json(entries), ()
 
 
 def _of_rest(target: Route, served: Served) -> Answer:
@@ -105,21 +109,27 @@ def _of_rest(target: Route, served: Served) -> Answer:
 def _of_kserve(target: Route, served: Served, measures: Measures, most_rows: int) -> Answer:
     name, number = served.name, target.number
     if target.view == "ready":
-        ready = bool(served.available()) if number is None else number in served.available()
+        ready = answers(served, number)
         return _whether(ready, {"name": name, "ready": ready})
     version, model = served.find(number)
     if target.view == "stats":
-        return ok({"model_stats": [_statistics(name, version, measures)]})
+        return ok({"model_stats": [statistics(name, version, measures)]})
     if target.view == "config":
         return ok(kserve.configuration(name, model.default, most_rows))
     return ok(kserve.model_metadata(name, served.available(), model.default))
+
+
+def answers(served: Served, number: int | None) -> bool:
+    """Whether a version of a model answers, or any version for None."""
+    return bool(served.available()) if number is None else number in served.available()
 
 
 def _whether(ready: bool, content: Mapping[str, Any]) -> Answer:
     return (200 if ready else 503), JSON, dump_json(content), ()
 
 
-def _statistics(name: str, version: int, measures: Measures) -> dict[str, Any]:
+def statistics(name: str, version: int, measures: Measures) -> dict[str, Any]:
+    """The counts of a model, as Triton tells them."""
     good, bad, steps, seconds = measures.counts(name)
     return {
         "name": name,

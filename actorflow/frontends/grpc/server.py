@@ -1,0 +1,201 @@
+"""`GrpcServer`: the models of an application by gRPC, with the same guards as by HTTP."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import Any
+
+import anyio
+
+from actorflow.base.reports.logs import get_logger
+from actorflow.errors import InvalidArgumentError, OpError, Overloaded, UnavailableError, UnimplementedError
+from actorflow.frontends.grpc.inference import Exchange
+from actorflow.frontends.grpc.methods import METHODS
+from actorflow.frontends.grpc.streams import serve_stream
+from actorflow.frontends.serving.application import Application
+from actorflow.frontends.serving.guard import check_address
+from actorflow.frontends.serving.protocols.inference import least
+from actorflow.public import public
+
+_LOG = get_logger("grpc")
+_SERVICE = "inference.GRPCInferenceService"
+_LIVE = "ServerLive"
+_MOST_MESSAGE = 1 << 20
+"""Bytes of a message without tensors."""
+_GRACE = 10.0
+_KEEP_ALIVE = 60_000
+_TIMEOUT = 20_000
+_IDLE = 300_000
+"""Milliseconds after which a connection without a request is closed; its client opens another when it needs it."""
+_MOST_TEXT = 2048
+Handler = Callable[[Any, Any], Awaitable[None]]
+
+
+def grpc_package() -> Any:
+    """The package `grpc`. Raises UnimplementedError where it is not installed."""
+    try:
+        return importlib.import_module("grpc")
+    except ImportError:
+        raise UnimplementedError(
+            "Serving by gRPC needs the package grpcio, which is not installed.",
+            hint="Install it with: pip install 'actorflow[grpc]'.",
+        ) from None
+
+
+@public("af.serving")
+class GrpcServer:
+    """Answers the Open Inference Protocol over gRPC, as `tritonclient.grpc` speaks it, beside or without HTTP.
+
+    Tokens, bounds, deadlines and measures are those of the application. A call whose client has left or whose deadline has passed
+    stops the kernels of its request.
+
+    Example:
+        >>> x = af.placeholder(af.float32, [None], name="x")
+        >>> await af.saved_model.simple_save(session, "models/triple/1", {"x": x}, {"y": x * 3.0})
+        >>> async with af.serving.Application({"triple": "models/triple"}) as application:
+        ...     async with af.serving.GrpcServer(application, port=0) as server:
+        ...         print(server.address.startswith("grpc://127.0.0.1:"))
+        True
+
+    Args:
+        application: the models; it is open.
+        host: the address to listen on. Other addresses than this machine's own need an application with a token.
+        port: the port; 0 takes a free port.
+        tls: the certificate chain and the key, in PEM; without encryption unless given.
+        most_calls: the most calls at a time.
+        taken_seconds: how long an answer on a stream may wait for its client to take it.
+
+    Raises:
+        InvalidArgumentError: others reach the address, and there is no token.
+        UnimplementedError: the package grpcio is not installed.
+    """
+
+    def __init__(
+        self,
+        application: Application,
+        host: str = "127.0.0.1",
+        port: int = 8500,
+        *,
+        tls: tuple[bytes, bytes] | None = None,
+        most_calls: int = 4096,
+        taken_seconds: float = 60.0,
+    ) -> None:
+        check_address(host, "a token" if application.guard.wants_token else None)
+        self._grpc = grpc_package()
+        self._application, self._host, self.port, self._tls = application, host, port, tls
+        self._most_calls, self._taken_seconds = most_calls, taken_seconds
+        self._codes = {status.value[0]: status for status in self._grpc.StatusCode}
+        self._server: Any = None
+
+    @property
+    def address(self) -> str:
+        """Its address, such as `grpc://127.0.0.1:8500`."""
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"{'grpcs' if self._tls else 'grpc'}://{host}:{self.port}"
+
+    async def __aenter__(self) -> GrpcServer:
+        options = {
+            "grpc.max_receive_message_length": max(self._application.max_body, _MOST_MESSAGE),
+            "grpc.max_send_message_length": -1,
+            "grpc.so_reuseport": 0,  # a port that is taken is an error
+            "grpc.keepalive_time_ms": _KEEP_ALIVE,
+            "grpc.keepalive_timeout_ms": _TIMEOUT,
+            "grpc.max_connection_idle_ms": _IDLE,
+        }
+        aio = importlib.import_module("grpc.aio")
+        server = aio.server(options=list(options.items()), maximum_concurrent_rpcs=self._most_calls)
+        handlers = {name: self._grpc.stream_stream_rpc_method_handler(each) for name, each in self._handlers().items()}
+        server.add_generic_rpc_handlers((self._grpc.method_handlers_generic_handler(_SERVICE, handlers),))
+        try:
+            self._listen(server)
+            await server.start()
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await server.stop(None)
+            raise
+        self._server = server
+        return self
+
+    def _listen(self, server: Any) -> None:
+        address = self.address.partition("://")[2]
+        try:
+            if self._tls is None:
+                self.port = server.add_insecure_port(address)
+            else:
+                chain, key = self._tls
+                self.port = server.add_secure_port(address, self._grpc.ssl_server_credentials([(key, chain)]))
+        except RuntimeError:
+            raise UnavailableError(f"The address {address} can't be listened on by gRPC.") from None
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        server, self._server = self._server, None
+        with anyio.CancelScope(shield=True):
+            await server.stop(_GRACE if kind is None else None)
+
+    def _handlers(self) -> dict[str, Handler]:
+        """All methods take a stream, even those of one message: so a call is refused before its message is read."""
+        handlers = {name: self._simple(name) for name in METHODS}
+        handlers["ModelInfer"] = self._guarded("ModelInfer", self._infer)
+        handlers["ModelStreamInfer"] = self._guarded("ModelStreamInfer", self._stream)
+        return handlers
+
+    def _guarded(self, name: str, work: Callable[[Any], Awaitable[None]]) -> Handler:
+        """The handler of a method: tokens before it, and errors as gRPC has them."""
+
+        async def handle(_: Any, context: Any) -> None:
+            try:
+                metadata = context.invocation_metadata() or ()
+                headers = {key.encode(): value.encode() for key, value in metadata if isinstance(value, str)}
+                refusal = None if name == _LIVE else self._application.guard.refusal(headers, "POST")
+                if refusal is not None:
+                    raise refusal
+                await work(context)
+                return
+            except OpError as error:
+                failure = error
+            except Exception as error:
+                _LOG.error("a call failed", method=name, exc_info=error)
+                await context.abort(self._grpc.StatusCode.INTERNAL, "internal error")
+            more = ()
+            if isinstance(failure, Overloaded):
+                more = (("grpc-retry-pushback-ms", str(math.ceil(failure.retry_after * 1e3))),)
+            await context.abort(self._codes[failure.code], failure.message[:_MOST_TEXT], more)
+
+        return handle
+
+    def _simple(self, name: str) -> Handler:
+        """The handler of a method that needs no step."""
+
+        async def work(context: Any) -> None:
+            data = await self._message(context)
+            if len(data) > _MOST_MESSAGE:
+                raise InvalidArgumentError(f"The message has {len(data)} bytes; {_MOST_MESSAGE} are the most.")
+            answer = await METHODS[name](self._application, data)
+            await context.write(answer.SerializeToString())
+
+        return self._guarded(name, work)
+
+    async def _message(self, context: Any) -> bytes:
+        data = await context.read()
+        if not isinstance(data, bytes):
+            raise InvalidArgumentError("The call has no message.")
+        return data
+
+    async def _infer(self, context: Any) -> None:
+        exchange = Exchange(self._application, await self._message(context), self._seconds(context))
+        async for answer in exchange.answers(False):
+            await context.write(answer)
+
+    async def _stream(self, context: Any) -> None:
+        await serve_stream(
+            context, lambda data: Exchange(self._application, data, self._seconds(context)), self._taken_seconds
+        )
+
+    def _seconds(self, context: Any) -> float | None:
+        """The seconds that an answer has: those of the call, within the server's."""
+        return least(self._application.timeout, context.time_remaining())
