@@ -114,7 +114,8 @@ def write_varints(values: Any) -> bytes:
         return numbers.astype(np.uint8).tobytes()
     places = np.arange(10, dtype=np.uint64)
     parts = (numbers[:, None] >> (np.uint64(7) * places)).astype(np.uint8) & np.uint8(0x7F)
-    lengths = 1 + sum((numbers >= np.uint64(1 << 7 * place)).astype(np.int64) for place in range(1, 10))
+    least = np.array([1 << 7 * place for place in range(1, 10)], np.uint64)
+    lengths = 1 + np.count_nonzero(numbers[:, None] >= least, axis=1)
     parts |= np.where(places < (lengths - 1)[:, None], np.uint8(0x80), np.uint8(0))
     return parts[places < lengths[:, None]].tobytes()
 

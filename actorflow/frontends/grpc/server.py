@@ -35,7 +35,7 @@ Handler = Callable[[Any, Any], Awaitable[None]]
 
 
 def grpc_package() -> Any:
-    """The package `grpc`. Raises UnimplementedError where it is not installed."""
+    """The package `grpc`. Raises UnimplementedError if it is absent."""
     try:
         return importlib.import_module("grpc")
     except ImportError:
@@ -161,7 +161,7 @@ class GrpcServer:
             except Exception as error:
                 _LOG.error("a call failed", method=name, exc_info=error)
                 await context.abort(self._grpc.StatusCode.INTERNAL, "internal error")
-            more = ()
+            more: tuple[tuple[str, str], ...] = ()
             if isinstance(failure, Overloaded):
                 more = (("grpc-retry-pushback-ms", str(math.ceil(failure.retry_after * 1e3))),)
             await context.abort(self._codes[failure.code], failure.message[:_MOST_TEXT], more)
