@@ -117,7 +117,8 @@ def write_varints(values: Any) -> bytes:
     least = np.array([1 << 7 * place for place in range(1, 10)], np.uint64)
     lengths = 1 + np.count_nonzero(numbers[:, None] >= least, axis=1)
     parts |= np.where(places < (lengths - 1)[:, None], np.uint8(0x80), np.uint8(0))
-    return parts[places < lengths[:, None]].tobytes()
+    packed: bytes = parts[places < lengths[:, None]].tobytes()
+    return packed
 
 
 def write_varint(value: int) -> bytes:
