@@ -2,6 +2,7 @@
 
 door/    `import tensorflow` over actorflow: its modules, and the command `actorflow tf`
 contrib/  `tf.contrib`: the parts that programs use
+distribute/  `tf.distribute`: strategies, over logical workers
 estimator/  `tf.estimator`: Estimators with TensorFlow's arguments
 flags/   the parts of the flags of `tf.flags`
 files/   `tf.gfile` and `tf.io.gfile`

@@ -107,6 +107,7 @@ def convert_to_tensor(
     dtype: dtypes.DTypeLike | None = None,
     name: str | None = None,
     preferred_dtype: dtypes.DTypeLike | None = None,
+    dtype_hint: dtypes.DTypeLike | None = None,
     graph: Graph | None = None,
 ) -> Tensor:
     """`value` as a tensor: itself, a variable's read, or a constant.
@@ -125,6 +126,7 @@ def convert_to_tensor(
         dtype: the type of the tensor; found from the value unless given.
         name: the name of the constant's node.
         preferred_dtype: the type of the tensor if the value can have it and `dtype` is not given.
+        dtype_hint: the newer name of `preferred_dtype`.
         graph: the graph of the constant; the default graph unless given.
 
     Raises:
@@ -149,7 +151,8 @@ def convert_to_tensor(
     graph = get_default_graph() if graph is None else graph
     if isinstance(value, (list, tuple)) and _holds_symbols(value):
         return _stack(value, expected, name, graph)
-    array = as_array(value, expected, None if preferred_dtype is None else dtypes.as_dtype(preferred_dtype))
+    preferred = dtype_hint if preferred_dtype is None else preferred_dtype
+    array = as_array(value, expected, None if preferred is None else dtypes.as_dtype(preferred))
     attrs = {"value": array, "dtype": dtypes.as_dtype(array.dtype)}
     return graph.create_op("Const", (), attrs, name or "Const").outputs[0]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from actorflow.base import shapes
-from actorflow.base.dtypes import DType
+from actorflow.base.dtypes import DType, DTypeLike, as_dtype
 from actorflow.base.reports import markup
 from actorflow.base.shapes import ShapeLike, TensorShape
 from actorflow.base.unpicklable import unpicklable
@@ -218,7 +218,18 @@ class Tensor(Overloads):
         "the graph with to_bytes()."
     )
 
-    def __init__(self, op: Operation, value_index: int) -> None:
+    def __init__(self, op: Operation, value_index: int, dtype: DTypeLike | None = None) -> None:
+        """
+        Args:
+            op: the operation.
+            value_index: which of its outputs.
+            dtype: the output's type, from those who want to be sure of it.
+
+        Raises:
+            TypeError: the output has another type.
+        """
+        if dtype is not None and as_dtype(dtype).base_dtype is not op.node.dtypes[value_index].base_dtype:
+            raise TypeError(f"Output {value_index} of {op.name} has type {op.node.dtypes[value_index]}, not {dtype}.")
         self.op = op
         self.value_index = value_index
 

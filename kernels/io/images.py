@@ -183,13 +183,38 @@ def encode_png(xp: Any, image: Any, *, compression: int) -> Any:
 
 
 @kernel("EncodeJpeg")
-def encode_jpeg(xp: Any, image: Any, *, format: str, quality: int, progressive: bool) -> Any:
+def encode_jpeg(
+    xp: Any,
+    image: Any,
+    *,
+    format: str,
+    quality: int,
+    progressive: bool,
+    optimize_size: bool,
+    chroma_downsampling: bool,
+    density_unit: str,
+    x_density: int,
+    y_density: int,
+    xmp_metadata: str,
+) -> Any:
     channels = {"": (1, 3), "default": (1, 3), "grayscale": (1,), "rgb": (3,)}.get(format)
     if channels is None:
         raise InvalidArgumentError(f"A JPEG's format is '', 'grayscale' or 'rgb', not {format!r}.")
     if not 0 <= quality <= 100:
         raise InvalidArgumentError(f"A JPEG's quality is 0 to 100, but it is {quality}.")
-    return _encode(_host(image, channels), "JPEG", quality=quality, progressive=progressive)
+    units = {"in": 1.0, "cm": 2.54}.get(density_unit)  # the file tells pixels for each inch
+    if units is None:
+        raise InvalidArgumentError(f"The unit of a JPEG's densities is 'in' or 'cm', not {density_unit!r}.")
+    return _encode(
+        _host(image, channels),
+        "JPEG",
+        quality=quality,
+        progressive=progressive,
+        optimize=optimize_size,
+        subsampling="4:2:0" if chroma_downsampling else "4:4:4",
+        dpi=(round(x_density * units), round(y_density * units)),
+        **({"xmp": xmp_metadata.encode()} if xmp_metadata else {}),
+    )
 
 
 def _host(image: Any, channels: tuple[int, ...]) -> Any:

@@ -38,23 +38,64 @@ class TFRecordCompressionType(IntEnum):
 class TFRecordOptions:
     """How a TFRecord file is packed (`tf.python_io.TFRecordOptions`): a `TFRecordCompressionType`, or "", "ZLIB", "GZIP".
 
-    `compression_level` is zlib's, 0 to 9.
-
     Example:
         >>> options = af.io.TFRecordOptions("GZIP", compression_level=9)
         >>> with af.io.TFRecordWriter("data.tfrecord.gz", options) as writer:
         ...     writer.write(b"a record")
         >>> list(af.io.tf_record_iterator("data.tfrecord.gz", options))
         [b'a record']
+
+    Args:
+        compression_type: how the file is packed.
+        flush_mode, input_buffer_size, output_buffer_size: change nothing: a file is packed as a whole.
+        window_bits: zlib's, with the kind of header in it: 9 to 15 for zlib's, 25 to 31 for gzip's; 15 or 31 unless given.
+        compression_level: zlib's, 0 to 9.
+        compression_method: zlib's, which has only 8.
+        mem_level: zlib's, 1 to 9.
+        compression_strategy: zlib's, such as `zlib.Z_FILTERED`.
+
+    Raises:
+        ValueError: zlib has no such level or method.
     """
 
     def __init__(
-        self, compression_type: TFRecordCompressionType | str | None = None, compression_level: int | None = None
+        self,
+        compression_type: TFRecordCompressionType | str | None = None,
+        flush_mode: int | None = None,
+        input_buffer_size: int | None = None,
+        output_buffer_size: int | None = None,
+        window_bits: int | None = None,
+        compression_level: int | None = None,
+        compression_method: int | None = None,
+        mem_level: int | None = None,
+        compression_strategy: int | None = None,
     ) -> None:
         self.compression_type = _name(compression_type)
+        if compression_method not in (None, zlib.DEFLATED):
+            raise ValueError(
+                f"compression_method is {zlib.DEFLATED}, the only one of zlib, but it is {compression_method}."
+            )
+        if mem_level is not None and not 1 <= mem_level <= 9:
+            raise ValueError(f"mem_level is 1 to 9, but it is {mem_level}.")
         if compression_level is not None and not 0 <= compression_level <= 9:
             raise ValueError(f"compression_level is 0 to 9, but it is {compression_level}.")
         self.compression_level = compression_level
+        self.flush_mode, self.input_buffer_size = flush_mode, input_buffer_size
+        self.output_buffer_size, self.window_bits = output_buffer_size, window_bits
+        self.compression_method, self.mem_level = compression_method, mem_level
+        self.compression_strategy = compression_strategy
+
+    def packer(self) -> zlib._Compress | None:
+        """A compressor of these options; None if files are not packed."""
+        if not self.compression_type:
+            return None
+        return zlib.compressobj(
+            zlib.Z_DEFAULT_COMPRESSION if self.compression_level is None else self.compression_level,
+            zlib.DEFLATED,
+            WBITS[self.compression_type] if self.window_bits is None else self.window_bits,
+            zlib.DEF_MEM_LEVEL if self.mem_level is None else self.mem_level,
+            zlib.Z_DEFAULT_STRATEGY if self.compression_strategy is None else self.compression_strategy,
+        )
 
     @classmethod
     def as_name(cls, options: TFRecordOptions | TFRecordCompressionType | str | None) -> str:
@@ -96,14 +137,12 @@ class TFRecordWriter:
     def __init__(
         self, path: str | os.PathLike[str], options: TFRecordOptions | TFRecordCompressionType | str | None = None
     ) -> None:
-        self._packing = TFRecordOptions.as_name(options)
-        level = options.compression_level if isinstance(options, TFRecordOptions) else None
-        level = zlib.Z_DEFAULT_COMPRESSION if level is None else level
+        packing = options if isinstance(options, TFRecordOptions) else TFRecordOptions(options)
         try:
             self._file: IO[bytes] | None = open(path, "wb")  # noqa: SIM115  (closed by close)
         except FileNotFoundError as error:
             raise NotFoundError(f"The folder of {os.fspath(path)!r} does not exist.") from error
-        self._packer = zlib.compressobj(level, zlib.DEFLATED, WBITS[self._packing]) if self._packing else None
+        self._packer = packing.packer()
 
     def write(self, record: bytes | str) -> None:
         """Adds a record. Raises FailedPreconditionError after `close`."""

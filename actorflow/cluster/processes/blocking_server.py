@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping
 from concurrent.futures import Future, wait
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from actorflow.base.unpicklable import unpicklable
 from actorflow.cluster import server as asynchronous
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _CLOSE_SECONDS = 5.0
 
 
-@public("af.blocking", "tf.train")
+@public("af.blocking")
 class Server:
     """`actorflow.Server` for code without `await`. Its event loop has a thread of its own, because a server answers while the
     program does something else.
@@ -73,8 +73,8 @@ class Server:
         if start:
             self.start()
 
-    @staticmethod
-    def create_local_server(config: Any = None, start: bool = True) -> Server:
+    @classmethod
+    def create_local_server(cls, config: Any = None, start: bool = True) -> Self:
         """A cluster of one task in this process: job `local`, on a free port of this host.
 
         Args:
@@ -82,7 +82,7 @@ class Server:
             start: whether it serves from the start.
         """
         reservation = Reservation()
-        server = Server({"local": [f"127.0.0.1:{reservation.port}"]}, start=False)
+        server = cls({"local": [f"127.0.0.1:{reservation.port}"]}, start=False)
         server._reservation = reservation
         if start:
             server.start()

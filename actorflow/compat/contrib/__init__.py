@@ -66,8 +66,6 @@ __getattr__, __dir__, __all__ = _part(
         "resampler": "it moved to tensorflow-addons",
         "autograph": "use tf.cond and tf.while_loop",
         "kfac": "it moved to a package of its own",
-        "cluster_resolver": "clusters are described by tf.train.ClusterSpec and the variable TF_CONFIG",
-        "distribute": "gradients of replicas are added by tf.train.SyncReplicasOptimizer",
         "distributions": "it moved to the package tensorflow-probability",
         "graph_editor": "graphs are rewritten by passes, and imported with tf.import_graph_def(input_map=...)",
         "image": "it moved to tensorflow-addons",

@@ -17,11 +17,23 @@ _EXPERIMENTAL = (
 
 ALIASES: dict[str, dict[str, str]] = {
     "checkpoint": {"tf.train": "Checkpoint CheckpointManager"},
+    "cluster_resolver": {
+        "tf.distribute.cluster_resolver": "ClusterResolver SimpleClusterResolver TFConfigClusterResolver UnionResolver"
+    },
     "data": {
         "tf.data.experimental": _EXPERIMENTAL,
         "tf.data": "Dataset Iterator TFRecordDataset TextLineDataset FixedLengthRecordDataset Options",
         ".transforming": "batch_and_drop_remainder padded_batch_and_drop_remainder assert_element_shape sliding_window_batch "
         "read_batch_features reduce_dataset",
+    },
+    "distribute": {
+        "tf.distribute": "CrossDeviceOps InputContext InputReplicationMode MirroredStrategy OneDeviceStrategy ReduceOp "
+        "ReplicaContext Strategy DistributionStrategy=Strategy ReductionToOneDeviceCrossDeviceOps=ReductionToOneDevice "
+        "AllReduceCrossDeviceOps=CrossDeviceOps get_cross_replica_context=get_strategy get_distribution_strategy=get_strategy "
+        "get_loss_reduction get_replica_context get_strategy has_distribution_strategy=has_strategy has_strategy "
+        "in_cross_replica_context",
+        "tf.distribute.experimental": "CollectiveAllReduceStrategy=MultiWorkerMirroredStrategy ParameterServerStrategy "
+        "CentralStorageStrategy",
     },
     "eager": {
         "tf": "GradientTape TensorSpec Variable custom_gradient enable_eager_execution executing_eagerly function "

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from actorflow.compat.distribute.context import Moment, ReplicaContext, entered
+from actorflow.compat.distribute.inputs import batches_of_replicas
+from actorflow.compat.distribute.strategies import Strategy
 from actorflow.compat.v1.options import SESSION, ConfigProto, session_options
 from actorflow.engine.formats import installed
+from actorflow.models.train.replicas.replicas import Replicas
 from actorflow.public import public
 from actorflow.training.estimator import blocking as _blocking
 from actorflow.training.estimator import run_config
@@ -26,8 +30,11 @@ class RunConfig(run_config.RunConfig):
         model_dir, tf_random_seed, save_summary_steps: see `actorflow.estimator.RunConfig`.
         save_checkpoints_steps, save_checkpoints_secs: see there.
         session_config: a `ConfigProto`.
-        keep_checkpoint_max, keep_checkpoint_every_n_hours, log_step_count_steps, train_distribute: see there.
-        device_fn, protocol, eval_distribute, experimental_distribute, experimental_max_worker_delay_secs: see there.
+        keep_checkpoint_max, keep_checkpoint_every_n_hours, log_step_count_steps: see there.
+        train_distribute: a strategy of `tf.distribute`, whose replicas each take a batch in a step.
+        eval_distribute: a strategy of a single replica: more change no metric.
+        experimental_distribute: must be None.
+        device_fn, protocol, experimental_max_worker_delay_secs: see there.
         session_creation_timeout_secs, checkpoint_save_graph_def, master, progress, replicas: see there.
     """
 
@@ -38,6 +45,19 @@ class RunConfig(run_config.RunConfig):
         if isinstance(master, str) and master.startswith("tcp://"):
             return "grpc://" + master.removeprefix("tcp://")
         return "" if master is None else master
+
+    def _check_strategies(self) -> None:
+        strategies = {name: getattr(self, name) for name in ("train_distribute", "eval_distribute")}
+        for name, strategy in strategies.items():
+            if strategy is not None and not isinstance(strategy, Strategy):
+                raise ValueError(f"{name} is a strategy of tf.distribute, not {strategy!r:.80}.")
+        if self.experimental_distribute is not None:
+            raise ValueError("experimental_distribute must be None: name the strategy by train_distribute.")
+        evaluating, training = strategies["eval_distribute"], strategies["train_distribute"]
+        if evaluating is not None and evaluating.num_replicas_in_sync > 1:
+            raise ValueError("eval_distribute has a single replica here: more replicas change no metric. Leave it out.")
+        if training is not None and training.num_replicas_in_sync > 1:
+            self.__dict__["replicas"] = Replicas(training.num_replicas_in_sync)
 
     def _check(self) -> None:
         super()._check()
@@ -69,6 +89,19 @@ class Estimator(_blocking.Estimator):
     runs_update_ops = False
     checkpoint_format = installed.BUNDLE
     config_type = RunConfig
+
+    def train(self, input_fn: Any, *args: Any, **kwargs: Any) -> Any:
+        """See `blocking.Estimator.train`. With a strategy each replica takes a batch of `input_fn`'s data set in a step.
+
+        Args:
+            input_fn: gives a data set, or batches; with several replicas a data set whose batches are of one size.
+            args, kwargs: its other arguments.
+        """
+        strategy = self._config.train_distribute
+        if strategy is None:
+            return super().train(input_fn, *args, **kwargs)
+        with entered(Moment(strategy, ReplicaContext(strategy, 0), means=True)):
+            return super().train(batches_of_replicas(input_fn, strategy.num_replicas_in_sync), *args, **kwargs)
 
     def export_saved_model(self, *args: Any, **kwargs: Any) -> Any:
         """See `blocking.Estimator.export_saved_model`. The folder's name is bytes, as in TensorFlow.

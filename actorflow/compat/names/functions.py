@@ -150,6 +150,27 @@ def extract_patches(images: Any, sizes: Any, strides: Any, rates: Any, padding: 
 
 
 @public("tf.random")
+def categorical(
+    logits: Any, num_samples: Any, dtype: Any = None, seed: int | None = None, name: str | None = None
+) -> Any:
+    """Draws class numbers for each row of `logits` (`tf.random.categorical`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.random.categorical(tf.log([[0.0, 1.0]]), 3, tf.int32)
+        [[1 1 1]]
+
+    Args:
+        logits: [batch, classes], unnormalized log-probabilities.
+        num_samples: how many to draw for each row.
+        dtype: int64 (the default) or int32.
+        seed: makes the numbers the same in every session.
+        name: the node's name.
+    """
+    return af.multinomial(logits, num_samples, seed, name, dtype)
+
+
+@public("tf.random")
 def stateless_categorical(
     logits: Any, num_samples: Any, seed: Any, dtype: Any = af.int64, name: str | None = None
 ) -> Any:

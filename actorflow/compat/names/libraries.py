@@ -12,7 +12,13 @@ _SAID = (
 )
 
 
-@public("tf", "tf:load_library", "tf:load_file_system_library")
+@public("tf", "tf:load_file_system_library")
 def load_op_library(library_filename: str) -> NoReturn:
     """Raises NotImplementedError: libraries in C++ can't be loaded (`tf.load_op_library`)."""
     raise NotImplementedError(_SAID.format(name=library_filename))
+
+
+@public("tf")
+def load_library(library_location: str) -> NoReturn:
+    """Raises NotImplementedError: libraries in C++ can't be loaded (`tf.load_library`)."""
+    raise NotImplementedError(_SAID.format(name=library_location))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 _QUANTIZED = "graphs with weights of int8 are written by the export of ONNX"
+_CLUSTER = "services of clusters are not asked; name the tasks by SimpleClusterResolver or TF_CONFIG"
 
 REASONS: dict[str, str] = {
     "LMDBReader": "files of LMDB are not read; write TFRecords",
@@ -23,7 +24,10 @@ REASONS: dict[str, str] = {
     "data.experimental.latency_stats": "the metrics of a session count the records of datasets",
     "data.experimental.map_and_batch_with_legacy_function": "use map_and_batch",
     "data.experimental.to_variant": "datasets are no values of nodes",
-    "distribute": "place variables with tf.train.replica_device_setter, and add gradients with tf.train.SyncReplicasOptimizer",
+    "distribute.cluster_resolver.GCEClusterResolver": _CLUSTER,
+    "distribute.cluster_resolver.KubernetesClusterResolver": _CLUSTER,
+    "distribute.cluster_resolver.SlurmClusterResolver": _CLUSTER,
+    "distribute.cluster_resolver.TPUClusterResolver": "there are no TPUs",
     "estimator.BoostedTreesClassifier": "gradient boosted trees are offered by XGBoost and LightGBM",
     "estimator.BoostedTreesEstimator": "gradient boosted trees are offered by XGBoost and LightGBM",
     "estimator.BoostedTreesRegressor": "gradient boosted trees are offered by XGBoost and LightGBM",

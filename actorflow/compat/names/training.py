@@ -139,17 +139,19 @@ def generate_checkpoint_state_proto(
         save_dir: the folder.
         model_checkpoint_path: the latest checkpoint.
         all_model_checkpoint_paths: all that are kept, oldest first; the latest is added if it is not the last.
-        all_model_checkpoint_timestamps, last_preserved_timestamp: are passed over.
+        all_model_checkpoint_timestamps: when each was saved, in seconds since 1970.
+        last_preserved_timestamp: when the last checkpoint was kept for good.
 
     Example:
         >>> import actorflow.compat.v1 as tf
         >>> tf.train.generate_checkpoint_state_proto("models", "models/run-2", ["models/run-1"]).all_model_checkpoint_paths
         ['run-1', 'run-2']
     """
+    times = list(all_model_checkpoint_timestamps or []), last_preserved_timestamp or 0.0
     paths = list(all_model_checkpoint_paths or [])
     if not paths or paths[-1] != model_checkpoint_path:
         paths.append(model_checkpoint_path)
     if os.path.isabs(save_dir):
-        return af.train.CheckpointState(model_checkpoint_path, paths)
+        return af.train.CheckpointState(model_checkpoint_path, paths, *times)
     names = [each if os.path.isabs(each) else os.path.relpath(each, save_dir) for each in paths]
-    return af.train.CheckpointState(names[-1], names)
+    return af.train.CheckpointState(names[-1], names, *times)

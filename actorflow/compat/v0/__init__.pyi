@@ -245,6 +245,7 @@ from actorflow.compat.v1 import disable_resource_variables as disable_resource_v
 from actorflow.compat.v1 import disable_tensor_equality as disable_tensor_equality
 from actorflow.compat.v1 import disable_v2_behavior as disable_v2_behavior
 from actorflow.compat.v1 import disable_v2_tensorshape as disable_v2_tensorshape
+from actorflow.compat.v1 import distribute as distribute
 from actorflow.compat.v1 import distributions as distributions
 from actorflow.compat.v1 import div as div
 from actorflow.compat.v1 import div_no_nan as div_no_nan
@@ -970,6 +971,7 @@ __all__ = [
     "disable_tensor_equality",
     "disable_v2_behavior",
     "disable_v2_tensorshape",
+    "distribute",
     "distributions",
     "div",
     "div_no_nan",

@@ -65,6 +65,7 @@ from actorflow.cluster.config.spec import ClusterSpec as ClusterSpec
 from actorflow.cluster.processes.local import LocalCluster as LocalCluster
 from actorflow.cluster.server import Server as Server
 from actorflow.compat import contrib as contrib
+from actorflow.compat import distribute as distribute
 from actorflow.compat.files import audio as audio
 from actorflow.compat.files import gfile as gfile
 from actorflow.compat.names import config as config
@@ -80,8 +81,8 @@ from actorflow.compat.names.functions import vectorized_map as vectorized_map
 from actorflow.compat.names.graphs import convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices
 from actorflow.compat.names.graphs import op_scope as op_scope
 from actorflow.compat.names.graphs import recompute_grad as recompute_grad
+from actorflow.compat.names.libraries import load_library as load_library
 from actorflow.compat.names.libraries import load_op_library as load_file_system_library
-from actorflow.compat.names.libraries import load_op_library as load_library
 from actorflow.compat.names.libraries import load_op_library as load_op_library
 from actorflow.compat.names.numerics import extract_volume_patches as extract_volume_patches
 from actorflow.compat.names.switches import VariableAggregation as VariableAggregation
@@ -953,6 +954,7 @@ __all__ = [
     "disable_tensor_equality",
     "disable_v2_behavior",
     "disable_v2_tensorshape",
+    "distribute",
     "distributions",
     "div",
     "div_no_nan",

@@ -236,12 +236,20 @@ def DEFINE_multi_float(*arguments: Any, **named: Any) -> FlagHolder[Any]:
 
 
 def DEFINE_multi_enum(
-    name: str, default: Any, enum_values: Sequence[str], help: str | None, case_sensitive: bool = True, **named: Any
+    name: str,
+    default: Any,
+    enum_values: Sequence[str],
+    help: str | None,
+    flag_values: FlagValues | None = None,
+    case_sensitive: bool = True,
+    **named: Any,
 ) -> FlagHolder[Any]:
     """Declares a flag that takes a text from a list, may be given several times, and is a list."""
     parser = EnumParser(enum_values, case_sensitive)
     text = f"<{'|'.join(enum_values)}>: {help}"
-    return _define(_flag(parser, ArgumentSerializer(), MultiFlag), (name, default, text), named)
+    return _define(
+        _flag(parser, ArgumentSerializer(), MultiFlag), (name, default, text), {**named, "flag_values": flag_values}
+    )
 
 
 def DEFINE_multi_enum_class(

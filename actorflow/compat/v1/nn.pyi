@@ -88,8 +88,8 @@ from actorflow.graph.ops.nn.normalization import local_response_normalization as
 from actorflow.graph.ops.nn.pooling.fractional import fractional_avg_pool as fractional_avg_pool
 from actorflow.graph.ops.nn.pooling.fractional import fractional_max_pool as fractional_max_pool
 from actorflow.graph.ops.nn.pooling.functions import avg_pool as avg_pool
+from actorflow.graph.ops.nn.pooling.functions import avg_pool as avg_pool2d
 from actorflow.graph.ops.nn.pooling.functions import avg_pool1d as avg_pool1d
-from actorflow.graph.ops.nn.pooling.functions import avg_pool2d as avg_pool2d
 from actorflow.graph.ops.nn.pooling.functions import avg_pool3d as avg_pool3d
 from actorflow.graph.ops.nn.pooling.functions import max_pool as max_pool
 from actorflow.graph.ops.nn.pooling.functions import max_pool1d as max_pool1d

@@ -1,5 +1,6 @@
 # `make names` writes this file from the marks in the sources.
 
+from actorflow.compat.names.functions import categorical as categorical
 from actorflow.compat.names.functions import stateless_categorical as stateless_categorical
 from actorflow.graph.ops.nn.candidate_sampling import all_candidate_sampler as all_candidate_sampler
 from actorflow.graph.ops.nn.candidate_sampling import fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler
@@ -7,7 +8,6 @@ from actorflow.graph.ops.nn.candidate_sampling import learned_unigram_candidate_
 from actorflow.graph.ops.nn.candidate_sampling import log_uniform_candidate_sampler as log_uniform_candidate_sampler
 from actorflow.graph.ops.nn.candidate_sampling import uniform_candidate_sampler as uniform_candidate_sampler
 from actorflow.graph.ops.random.distributions import get_seed as get_seed
-from actorflow.graph.ops.random.distributions import multinomial as categorical
 from actorflow.graph.ops.random.distributions import multinomial as multinomial
 from actorflow.graph.ops.random.distributions import random_normal as normal
 from actorflow.graph.ops.random.distributions import random_shuffle as shuffle

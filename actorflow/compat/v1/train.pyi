@@ -10,7 +10,6 @@ from actorflow.base.records.example import FloatList as FloatList
 from actorflow.base.records.example import Int64List as Int64List
 from actorflow.base.records.example import SequenceExample as SequenceExample
 from actorflow.cluster.config.spec import ClusterSpec as ClusterSpec
-from actorflow.cluster.processes.blocking_server import Server as Server
 from actorflow.compat.names.training import checkpoints_iterator as checkpoints_iterator
 from actorflow.compat.names.training import generate_checkpoint_state_proto as generate_checkpoint_state_proto
 from actorflow.compat.training.loops import basic_train_loop as basic_train_loop
@@ -22,6 +21,7 @@ from actorflow.compat.training.monitored import SingularMonitoredSession as Sing
 from actorflow.compat.training.monitored import WorkerSessionCreator as WorkerSessionCreator
 from actorflow.compat.training.saver import Checkpoint as Checkpoint
 from actorflow.compat.training.saver import Saver as Saver
+from actorflow.compat.training.server import Server as Server
 from actorflow.compat.training.supervisor import Supervisor as Supervisor
 from actorflow.graph.graphdef.cluster_protos import ClusterDef as ClusterDef
 from actorflow.graph.graphdef.cluster_protos import JobDef as JobDef

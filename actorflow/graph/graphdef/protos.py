@@ -245,11 +245,13 @@ class SaverDef(Message):
 
 
 class CheckpointStateProto(Message):
-    """Which checkpoints of a folder are kept; the times of them are passed over."""
+    """Which checkpoints of a folder are kept, and when each was saved."""
 
     FIELDS: ClassVar[dict[str, Field]] = {
         "model_checkpoint_path": Field(1, "string"),
         "all_model_checkpoint_paths": Field(2, "string", repeated=True),
+        "all_model_checkpoint_timestamps": Field(3, "double", repeated=True),
+        "last_preserved_timestamp": Field(4, "double"),
     }
 
 

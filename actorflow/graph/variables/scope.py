@@ -114,12 +114,12 @@ def variable_scope(
             base.initializer if initializer is None else initializer,
             base.regularizer if regularizer is None else regularizer,
             base.caching_device if caching_device is None else caching_device,
-            _chained(base.custom_getter, custom_getter),
-            base.dtype if dtype is None else dtype,
-            base.constraint if constraint is None else constraint,
-            opened,
             base.partitioner if partitioner is None else partitioner,
+            _chained(base.custom_getter, custom_getter),
+            opened,
+            base.dtype if dtype is None else dtype,
             base.use_resource if use_resource is None else use_resource,
+            base.constraint if constraint is None else constraint,
         )
         before = dict(store.opened)
         store.opened[name] = store.opened.get(name, 0) + 1

@@ -49,12 +49,12 @@ class VariableScope:
         initializer: Any = None,
         regularizer: Any = None,
         caching_device: Any = None,
-        custom_getter: Callable[..., Any] | None = None,
-        dtype: DTypeLike = float32,
-        constraint: Any = None,
-        name_scope: str = "",
         partitioner: Any = None,
+        custom_getter: Callable[..., Any] | None = None,
+        name_scope: str = "",
+        dtype: DTypeLike = float32,
         use_resource: bool | None = None,
+        constraint: Any = None,
     ) -> None:
         """
         Args:

@@ -43,15 +43,25 @@ class Iterator:
         actorflow.errors.OutOfRangeError: End of sequence.
     """
 
-    def __init__(self, handle: Tensor, initializer: Operation | None, spec: Spec) -> None:
+    def __init__(
+        self,
+        iterator_resource: Tensor,
+        initializer: Operation | None,
+        output_types: Any,
+        output_shapes: Any = None,
+        output_classes: Any = None,
+    ) -> None:
         """Made by the methods of a Dataset and of this class.
 
         Args:
-            handle: the iterator's handle.
+            iterator_resource: the iterator's handle.
             initializer: the operation that begins it.
-            spec: what its elements look like.
+            output_types: the element types, a structure; or the whole description of the elements.
+            output_shapes: the shapes, in the same structure; unknown unless given.
+            output_classes: `Tensor` or `SparseTensor`, in the same structure; `Tensor` unless given.
         """
-        self._handle, self._initializer, self._spec = handle, initializer, spec
+        spec = output_types if isinstance(output_types, Spec) else declared(output_types, output_shapes, output_classes)
+        self._handle, self._initializer, self._spec = iterator_resource, initializer, spec
 
     @staticmethod
     def from_structure(

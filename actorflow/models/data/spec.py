@@ -31,11 +31,17 @@ class DatasetSpec:
 
     Args:
         element_spec: what its elements look like.
+        dataset_shape: the shape of a tensor of datasets; always `()` here, a single dataset.
+
+    Raises:
+        ValueError: another shape.
     """
 
     __slots__ = ("spec",)
 
-    def __init__(self, element_spec: Any) -> None:
+    def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
+        if as_shape(dataset_shape) != ():
+            raise ValueError(f"A leaf is a single dataset here: dataset_shape must be (), not {dataset_shape}.")
         self.spec = element_spec if isinstance(element_spec, Spec) else Spec(element_spec)
 
     @property

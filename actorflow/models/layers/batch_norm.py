@@ -113,7 +113,7 @@ class BatchNormalization(Layer):
             ValueError: `renorm_clipping` has an unknown key; at a call: there is no such dimension, its size is not known, or
                 arguments exclude each other.
         """
-        super().__init__(trainable, name, reuse, dtype, **inherited)
+        super().__init__(trainable, name, dtype, reuse, **inherited)
         if not isinstance(axis, (int, list, tuple)):
             raise TypeError(
                 f"batch_normalization: expected an int or a list/tuple of ints for the argument `axis`. Received: {axis!r:.60}"

@@ -141,7 +141,7 @@ class Convolving(Windows):
             ValueError: an argument can't be, or strides and dilations are both more than 1; at a call: the inputs have another
                 rank, the number of their channels is not known, or no window fits in.
         """
-        super().__init__(trainable, name, reuse, dtype, activity_regularizer, **inherited)
+        super().__init__(trainable, name, dtype, reuse, activity_regularizer, **inherited)
         kind = self._kind
         self.filters = whole(filters, kind, "filters")
         if self.filters <= 0:

@@ -84,7 +84,7 @@ class Dense(Layer):
                 of the last is not known.
             TypeError: the inputs are not floating-point.
         """
-        super().__init__(trainable, name, reuse, dtype, activity_regularizer, **inherited)
+        super().__init__(trainable, name, dtype, reuse, activity_regularizer, **inherited)
         self.units = whole(units, "dense", "units")
         if self.units < 0:
             raise ValueError(f"dense: the argument `units` must be a positive integer. Received: {units!r:.60}")

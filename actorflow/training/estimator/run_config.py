@@ -111,11 +111,11 @@ class RunConfig:
         keep_checkpoint_max: int | None = 5,
         keep_checkpoint_every_n_hours: float = 10000,
         log_step_count_steps: int | None = 100,
-        train_distribute: None = None,
+        train_distribute: Any = None,
         device_fn: Any = None,
         protocol: str | None = None,
-        eval_distribute: None = None,
-        experimental_distribute: None = None,
+        eval_distribute: Any = None,
+        experimental_distribute: Any = None,
         experimental_max_worker_delay_secs: int | None = None,
         session_creation_timeout_secs: float = 7200,
         checkpoint_save_graph_def: bool = True,
@@ -132,11 +132,6 @@ class RunConfig:
             save_checkpoints_steps = None
         elif save_checkpoints_steps is not None and save_checkpoints_secs is not None:
             raise ValueError(_BOTH)
-        if train_distribute is not None or eval_distribute is not None or experimental_distribute is not None:
-            raise ValueError(
-                "There are no distribution strategies: the target of a session is the cluster, and af.device or "
-                "af.train.replica_device_setter says where variables are."
-            )
         arguments = locals()
         environment = json.loads(os.environ.get(_VARIABLE, "{}"))
         arguments["model_dir"] = _folder(model_dir, environment)
@@ -158,11 +153,11 @@ class RunConfig:
     keep_checkpoint_max: int | None
     keep_checkpoint_every_n_hours: float
     log_step_count_steps: int | None
-    train_distribute: None
+    train_distribute: Any
     device_fn: Any
     protocol: str | None
-    eval_distribute: None
-    experimental_distribute: None
+    eval_distribute: Any
+    experimental_distribute: Any
     experimental_max_worker_delay_secs: int | None
     session_creation_timeout_secs: float
     checkpoint_save_graph_def: bool
@@ -191,10 +186,20 @@ class RunConfig:
         return self.num_worker_replicas > 1
 
     def _check(self) -> None:
+        if any(
+            each is not None for each in (self.train_distribute, self.eval_distribute, self.experimental_distribute)
+        ):
+            self._check_strategies()
         for name, (rule, message) in _RULES.items():
             value = getattr(self, name)
             if value is not None and not rule(value):
                 raise ValueError(message)
+
+    def _check_strategies(self) -> None:
+        raise ValueError(
+            "There are no distribution strategies: the target of a session is the cluster, and af.device or "
+            "af.train.replica_device_setter says where variables are."
+        )
 
     def replace(self, **kwargs: Any) -> RunConfig:
         """A copy with other values. If the steps between checkpoints are given, the seconds are None, and the reverse.

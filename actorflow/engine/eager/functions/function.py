@@ -242,13 +242,13 @@ def function(
     func: Callable[..., Any] | None = None,
     input_signature: Sequence[Any] | None = None,
     autograph: bool = True,
+    experimental_autograph_options: Any = None,
     experimental_relax_shapes: bool = False,
+    experimental_compile: bool | None = None,
     *,
     numbers_are_tensors: bool | None = None,
     static_argnames: Sequence[str] = (),
     device: str | None = None,
-    experimental_autograph_options: Any = None,
-    experimental_compile: bool | None = None,
 ) -> Any:
     """Lets a function of Python run as a compiled plan (`tf.function`).
 

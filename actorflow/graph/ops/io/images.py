@@ -250,7 +250,18 @@ def encode_png(image: TensorLike, *, compression: int = -1, name: str | None = N
 @public("af.io", "af.image")
 @op("EncodeJpeg", shape=_encoded, dtypes=frozenset((uint8,)), result=string, gradient=None, work=_WORK)
 def encode_jpeg(
-    image: TensorLike, *, format: str = "", quality: int = 95, progressive: bool = False, name: str | None = None
+    image: TensorLike,
+    *,
+    format: str = "",
+    quality: int = 95,
+    progressive: bool = False,
+    optimize_size: bool = False,
+    chroma_downsampling: bool = True,
+    density_unit: str = "in",
+    x_density: int = 300,
+    y_density: int = 300,
+    xmp_metadata: str = "",
+    name: str | None = None,
 ) -> Tensor:
     """`[height, width, channels]` of uint8 as a JPEG (`tf.image.encode_jpeg`), a scalar string.
 
@@ -264,4 +275,9 @@ def encode_jpeg(
         format: "" goes by the channels; "grayscale" demands 1 channel, "rgb" demands 3.
         quality: 0 to 100; higher is better and larger.
         progressive: writes a file that shows the whole image before all of it is there.
+        optimize_size: spends time on a smaller file of the same pixels.
+        chroma_downsampling: keeps a quarter of the colours; without it the file is larger, and its colours are nearer.
+        density_unit: of the densities: "in" or "cm".
+        x_density, y_density: the pixels for each unit, which the file tells; 300 for an inch unless given.
+        xmp_metadata: written into the file as it is; nothing unless given.
     """

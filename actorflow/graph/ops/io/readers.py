@@ -164,13 +164,19 @@ class ReaderBase:
         ([b'one' b'two'], 2)
     """
 
-    def __init__(self, reader_ref: Tensor) -> None:
+    def __init__(self, reader_ref: Tensor, supports_serialize: bool = True) -> None:
+        """
+        Args:
+            reader_ref: the handle of the reader.
+            supports_serialize: whether it can give its place. All readers can.
+        """
         self.reader_ref = reader_ref
+        self._supports_serialize = supports_serialize
 
     @property
     def supports_serialize(self) -> bool:
-        """Every reader can give its place."""
-        return True
+        """Whether it can give its place, as every reader of ours can."""
+        return self._supports_serialize
 
     def read(self, queue: Any, name: str | None = None) -> Records:
         """Key and value of the next record, both scalar strings. The read waits for the queue if it needs another file.

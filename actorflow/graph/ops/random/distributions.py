@@ -329,7 +329,7 @@ def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None 
     return random_shuffle_op(value, **seeds(seed, graph_of([value])), name=name)
 
 
-@public("af", "tf.random", "tf.random:categorical")
+@public("af", "tf.random")
 def multinomial(
     logits: TensorLike,
     num_samples: TensorLike,

@@ -133,6 +133,7 @@ def _sparse_split(
 
 @public("af", "af.sparse:split")
 def sparse_split(
+    keyword_required: None = None,
     *,
     sp_input: SparseTensor,
     num_split: int,
@@ -148,15 +149,18 @@ def sparse_split(
         [[[1 0]], [[0 2]]]
 
     Args:
+        keyword_required: stands before the others, so that they are given by name; must be None.
         sp_input: a sparse tensor.
         num_split: how many parts to make, 1 or more.
         axis: the dimension to cut.
         split_dim: the older name of `axis`.
 
     Raises:
-        ValueError: no part is wanted, or there is no axis.
+        ValueError: no part is wanted, there is no axis, or an argument stands without its name.
         InvalidArgumentError: more parts than rows, or an axis that does not exist, in the run.
     """
+    if keyword_required is not None:
+        raise ValueError("sparse_split takes its arguments by name: sparse_split(sp_input=x, num_split=2, axis=0).")
     source = sparse_of(sp_input)
     along = axis if split_dim is None else split_dim
     if along is None:

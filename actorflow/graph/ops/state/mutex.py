@@ -73,9 +73,29 @@ class CriticalSection:
         [1, 2, 3]
     """
 
-    def __init__(self, name: str | None = None, shared_name: str | None = None) -> None:
+    def __init__(
+        self,
+        name: str | None = None,
+        shared_name: str | None = None,
+        critical_section_def: None = None,
+        import_scope: None = None,
+    ) -> None:
         """Makes the mutex. With `shared_name`, sections of that name in one container are the same; in a named container (see
-        `af.container`) sessions of one process share it."""
+        `af.container`) sessions of one process share it.
+
+        Args:
+            name: the name of the mutex's node.
+            shared_name: what sections have in common that are the same.
+            critical_section_def, import_scope: must be None, for no message describes a section; TensorFlow refuses both too.
+
+        Raises:
+            ValueError: a message or a scope is given.
+        """
+        if critical_section_def is not None or import_scope is not None:
+            raise ValueError(
+                "A CriticalSection is not built from a message: critical_section_def and import_scope must be None. Build it "
+                "by name= and shared_name=."
+            )
         self._graph: Graph = get_default_graph()
         with self._graph.control_dependencies(None), self._graph.name_scope(name or "CriticalSection") as scope:
             self._handle = mutex_handle(

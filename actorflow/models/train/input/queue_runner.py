@@ -53,11 +53,13 @@ class QueueRunner:
 
     def __init__(
         self,
-        queue: QueueBase,
-        enqueue_ops: Sequence[Operation],
+        queue: QueueBase | None = None,
+        enqueue_ops: Sequence[Operation] | None = None,
         close_op: Operation | None = None,
         cancel_op: Operation | None = None,
         queue_closed_exception_types: tuple[type[OpError], ...] | None = None,
+        queue_runner_def: QueueRunnerDef | bytes | None = None,
+        import_scope: str | None = None,
     ) -> None:
         """Adds operations that close the queue to its graph, where `close_op` and `cancel_op` are not given.
 
@@ -70,11 +72,19 @@ class QueueRunner:
                 `queue.close(cancel_pending_enqueues=True)` unless given.
             queue_closed_exception_types: a tuple of the errors that mean the end of the input; OutOfRangeError alone
                 unless given.
+            queue_runner_def: a message of `to_proto`, in place of all before; see `from_proto`.
+            import_scope: what the import of the graph put before the names of the message.
 
         Raises:
-            ValueError: no enqueue operation is given.
+            ValueError: no enqueue operation is given, or a message and a queue are.
             TypeError: the exception types are not a tuple of subclasses of `errors.OpError`.
         """
+        if queue_runner_def is not None:
+            if queue is not None or enqueue_ops:
+                raise ValueError("queue_runner_def and queue are mutually exclusive.")
+            queue, enqueue_ops, close_op, cancel_op, queue_closed_exception_types = _parts(
+                queue_runner_def, import_scope
+            )
         if queue is None or not enqueue_ops:
             raise ValueError("Must provide queue and enqueue_ops.")
         closed = (OutOfRangeError,) if queue_closed_exception_types is None else queue_closed_exception_types
@@ -128,23 +138,7 @@ class QueueRunner:
         Raises:
             UnknownNameError: the graph has no such queue or operation.
         """
-        from actorflow.graph.graphdef.protos import QueueRunnerDef
-
-        message = (
-            QueueRunnerDef.FromString(queue_runner_def) if isinstance(queue_runner_def, bytes) else queue_runner_def
-        )
-        graph = get_default_graph()
-        prefix = f"{import_scope.removesuffix('/')}/" if import_scope else ""
-        node = graph.get_operation_by_name(prefix + message.queue_name.partition(":")[0])
-        queue = QueueBase(node.get_attr("component_types"), node.get_attr("shapes") or None, None, node.outputs[0])
-        kinds = {code: kind for kind, code in _CODES.items()}
-        return QueueRunner(
-            queue,
-            [graph.get_operation_by_name(prefix + name) for name in message.enqueue_op_name],
-            graph.get_operation_by_name(prefix + message.close_op_name),
-            graph.get_operation_by_name(prefix + message.cancel_op_name),
-            tuple(kinds[code] for code in message.queue_closed_exception_types) or None,
-        )
+        return QueueRunner(*_parts(queue_runner_def, import_scope))
 
     @property
     def name(self) -> str:
@@ -357,3 +351,21 @@ def start_queue_runners(
             runner.start(sess, coord)
         return []
     return [t for runner in runners for t in runner.create_threads(sess, coord=coord, daemon=daemon, start=start)]
+
+
+def _parts(queue_runner_def: QueueRunnerDef | bytes, import_scope: str | None) -> tuple[Any, ...]:
+    """The arguments of a QueueRunner that a message describes, in the default graph."""
+    from actorflow.graph.graphdef.protos import QueueRunnerDef
+
+    message = QueueRunnerDef.FromString(queue_runner_def) if isinstance(queue_runner_def, bytes) else queue_runner_def
+    graph = get_default_graph()
+    prefix = f"{import_scope.removesuffix('/')}/" if import_scope else ""
+    node = graph.get_operation_by_name(prefix + message.queue_name.partition(":")[0])
+    kinds = {code: kind for kind, code in _CODES.items()}
+    return (
+        QueueBase(node.get_attr("component_types"), node.get_attr("shapes") or None, None, node.outputs[0]),
+        [graph.get_operation_by_name(prefix + name) for name in message.enqueue_op_name],
+        graph.get_operation_by_name(prefix + message.close_op_name),
+        graph.get_operation_by_name(prefix + message.cancel_op_name),
+        tuple(kinds[code] for code in message.queue_closed_exception_types) or None,
+    )

@@ -22,7 +22,7 @@ from actorflow.graph.ops.math.cast import cast
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.graph.variables.scope import get_variable_scope, variable_scope
 from actorflow.models.train.global_steps import get_global_step
-from actorflow.models.train.replicas.batch_shares import Weights, tree_mean
+from actorflow.models.train.replicas.batch_shares import Weights, tree_mean, tree_sum
 
 _BUILDS = "logical_workers"
 """The collection that counts the builds of a graph."""
@@ -78,11 +78,20 @@ class Towers:
         outside: the scopes around.
         count, job, seed: see `Replicas`.
         weights: what each worker's results count.
+        sums: whether optimizers take the sum of gradients in place of their mean.
     """
 
     def __init__(
-        self, graph: Graph, outside: Outside, count: int, job: str, seed: int | None, weights: Weights
+        self,
+        graph: Graph,
+        outside: Outside,
+        count: int,
+        job: str,
+        seed: int | None,
+        weights: Weights,
+        sums: bool = False,
     ) -> None:
+        self._sums = sums
         self.graph, self.outside, self.count, self.weights = graph, outside, count, weights
         self._job, self._seed = job, graph.seed if seed is None else seed
         builds = graph.get_collection_ref(_BUILDS)
@@ -200,8 +209,13 @@ class Towers:
                 pairs.append((None, variable))
                 continue
             with self.graph.colocate_with(variable.handle):
-                pairs.append((tree_mean(self.graph, gradients, self.weights, self.device), variable))
+                pairs.append((self._combined(gradients), variable))
         return pairs
+
+    def _combined(self, gradients: Sequence[Any]) -> Any:
+        if self._sums:
+            return tree_sum(self.graph, gradients, self.device)
+        return tree_mean(self.graph, gradients, self.weights, self.device)
 
 
 class _Tower:

@@ -34,6 +34,10 @@ class CheckpointState:
 
     model_checkpoint_path: str
     all_model_checkpoint_paths: Sequence[str] = field(default=())
+    all_model_checkpoint_timestamps: Sequence[float] = field(default=())
+    """When each was saved, in seconds since 1970, if the file says so."""
+    last_preserved_timestamp: float = 0.0
+    """When the last checkpoint was kept for good; 0 if the file does not say so."""
 
 
 _CHECKSUM = "# crc32: "  # a comment in the text format of protocol buffers, which others pass over
@@ -74,10 +78,15 @@ def get_checkpoint_state(
         raise _damaged(folder, name) from None
     if text is None:
         return None
-    paths = [_in_folder(folder, path) for path in _paths(text)]
-    if not paths:
+    message = _state(text)
+    if message is None:
         raise _damaged(folder, name)
-    return CheckpointState(paths[0], paths[1:])
+    return CheckpointState(
+        _in_folder(folder, message.model_checkpoint_path),
+        [_in_folder(folder, path) for path in message.all_model_checkpoint_paths],
+        list(message.all_model_checkpoint_timestamps),
+        message.last_preserved_timestamp,
+    )
 
 
 def _in_folder(folder: str, path: str) -> str:
@@ -87,21 +96,20 @@ def _in_folder(folder: str, path: str) -> str:
     return f"{folder.rstrip('/')}/{path}" if folder.strip("/") else f"{folder}{path}"
 
 
-def _paths(text: str) -> list[str]:
-    """The path of the latest checkpoint, and those of all. None where the file is cut, or its checksum is not right."""
+def _state(text: str) -> Any:
+    """The message of the text. None where the file is cut, or its checksum is not right."""
     from actorflow.base.records.messages.text import read_text
     from actorflow.graph.graphdef.protos import CheckpointStateProto
 
     content, mark, checksum = text.replace("\r\n", "\n").rpartition(_CHECKSUM)
     if mark and checksum.rstrip("\n") != _checksum(content).removeprefix(_CHECKSUM):
-        return []
+        return None
     message = CheckpointStateProto()
     try:
         read_text(text, message)
     except BrokenMessageError:
-        return []
-    latest = str(message.model_checkpoint_path)
-    return [latest, *message.all_model_checkpoint_paths] if latest else []
+        return None
+    return message if message.model_checkpoint_path else None
 
 
 def _checksum(content: str) -> str:
@@ -121,6 +129,8 @@ def update_checkpoint_state(
     model_checkpoint_path: str,
     all_model_checkpoint_paths: Sequence[str] | None = None,
     latest_filename: str | None = None,
+    all_model_checkpoint_timestamps: Sequence[float] | None = None,
+    last_preserved_timestamp: float | None = None,
 ) -> None:
     """Writes the folder's file `checkpoint`, which names the latest checkpoint, by one atomic step
     (`tf.train.update_checkpoint_state`). Paths in the folder are written without it, so that the folder may be moved.
@@ -138,15 +148,28 @@ def update_checkpoint_state(
         all_model_checkpoint_paths: the paths of all checkpoints that are kept, oldest first; the latest is added to
             them if it is not there.
         latest_filename: the name of the file; `checkpoint` unless given.
+        all_model_checkpoint_timestamps: when each was saved, in seconds since 1970; left out unless given.
+        last_preserved_timestamp: when the last checkpoint was kept for good; left out unless given.
+
+    Raises:
+        ValueError: the number of times is not that of the paths.
     """
     folder = path_text(save_dir, "save_dir")
     every = list(all_model_checkpoint_paths or ())
     if model_checkpoint_path not in every:
         every.append(model_checkpoint_path)
+    times = list(all_model_checkpoint_timestamps or ())
+    if times and len(times) != len(every):
+        raise ValueError(
+            f"Checkpoint timestamps and paths do not match: {len(times)} times are given for {len(every)} checkpoints."
+        )
     begin = folder.rstrip("/") + "/"
     within = {path: path.removeprefix(begin) or "./" for path in every}  # a name may be empty: the folder itself
     lines = [f'model_checkpoint_path: "{_quoted(within[model_checkpoint_path])}"']
     lines += [f'all_model_checkpoint_paths: "{_quoted(path)}"' for path in within.values()]
+    lines += [f"all_model_checkpoint_timestamps: {time!r}" for time in times]
+    if last_preserved_timestamp is not None:
+        lines.append(f"last_preserved_timestamp: {last_preserved_timestamp!r}")
     content = "\n".join(lines) + "\n"
     installed.small_files().write(folder, latest_filename or "checkpoint", f"{content}{_checksum(content)}\n".encode())
 
@@ -201,7 +224,9 @@ def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
 
 
 @public("af.train")
-def remove_checkpoint(checkpoint_prefix: str | os.PathLike[str]) -> None:
+def remove_checkpoint(
+    checkpoint_prefix: str | os.PathLike[str], checkpoint_format_version: int = 2, meta_graph_suffix: str = "meta"
+) -> None:
     """Removes a checkpoint (`tf.train.remove_checkpoint`).
 
     Example:
@@ -211,9 +236,14 @@ def remove_checkpoint(checkpoint_prefix: str | os.PathLike[str]) -> None:
         >>> af.train.remove_checkpoint(path)
         >>> af.train.checkpoint_exists(path)
         False
+
+    Args:
+        checkpoint_prefix: its path.
+        checkpoint_format_version: changes nothing: the files say which format they have.
+        meta_graph_suffix: the file of this ending goes with it.
     """
     path = path_text(checkpoint_prefix, "checkpoint_prefix")
-    (installed.at(path) or installed.find(installed.STANDARD)).remove(path, (".meta",))
+    (installed.at(path) or installed.find(installed.STANDARD)).remove(path, (f".{meta_graph_suffix}",))
 
 
 def find_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> str:

@@ -53,6 +53,7 @@ def export_meta_graph(
     clear_devices: bool = False,
     clear_extraneous_savers: bool = False,
     strip_default_attrs: bool = False,
+    save_debug_info: bool = False,
 ) -> MetaGraphDef:
     """A graph with its collections as a message, and a saver of its variables (`tf.train.export_meta_graph`).
 
@@ -76,12 +77,16 @@ def export_meta_graph(
         clear_devices: the devices that nodes ask for are left out.
         clear_extraneous_savers, strip_default_attrs: change nothing.
         export_scope: must be None.
+        save_debug_info: must be False: no second file with the lines of programs is written.
 
     Raises:
+        ValueError: `export_scope` or `save_debug_info` is given.
         TypeError: a node has an attribute that no message has.
     """
     if export_scope is not None:
         raise ValueError("export_scope is not supported; take a part of a GraphDef with graph_util.extract_sub_graph.")
+    if save_debug_info:
+        raise ValueError("save_debug_info is not supported: no file with the lines of the program is written.")
     graph = graph or get_default_graph()
     meta_graph = MetaGraphDef()
     if meta_info_def is not None:

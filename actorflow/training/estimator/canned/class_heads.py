@@ -253,10 +253,11 @@ class MultiLabelHead(Head):
         label_vocabulary: has to be None: labels are 0 and 1.
         loss_reduction: how the losses of a batch become one loss.
         loss_fn: a function of `labels` and `logits`, instead of the cross entropy; it gives [batch, 1].
+        classes_for_class_based_metrics: numbers of classes that get metrics of their own.
         name: stands at the end of the names of metrics.
 
     Raises:
-        ValueError: there are fewer than two classes.
+        ValueError: there are fewer than two classes, or there is no class of such a number.
     """
 
     def __init__(
@@ -267,6 +268,7 @@ class MultiLabelHead(Head):
         label_vocabulary: None = None,
         loss_reduction: str = Reduction.SUM_OVER_BATCH_SIZE,
         loss_fn: LossFn | None = None,
+        classes_for_class_based_metrics: Sequence[int] | None = None,
         name: str | None = None,
     ) -> None:
         if n_classes is None or n_classes < 2:
@@ -277,6 +279,11 @@ class MultiLabelHead(Head):
             )
         super().__init__(n_classes, weight_column, loss_reduction, name, loss_fn)
         self._thresholds = _shares(thresholds)
+        self._own_metrics = tuple(classes_for_class_based_metrics or ())
+        if wrong := [number for number in self._own_metrics if number not in range(n_classes)]:
+            raise ValueError(
+                f"All classes_for_class_based_metrics must be in range [0, {n_classes - 1}]. Given: {wrong[0]!r}"
+            )
 
     def _losses(self, labels: Tensor, logits: Tensor) -> Tensor:
         losses = af.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
@@ -311,7 +318,22 @@ class MultiLabelHead(Head):
                 summation_method="careful_interpolation",
             ),
             **_at_thresholds(labels, shares, weighting, self._thresholds),
+            **_of_classes(labels, shares, weighting, self._own_metrics),
         }
+
+
+def _of_classes(labels: Tensor, shares: Tensor, weights: Any, numbers: Sequence[int]) -> Metrics:
+    """The metrics of single classes."""
+    metrics: Metrics = {}
+    for number in numbers:
+        share, label = shares[:, number : number + 1], labels[:, number : number + 1]
+        mean, area, rank = (f"{kind}/class{number}" for kind in ("probability_mean", "auc", "auc_precision_recall"))
+        metrics[mean] = af.metrics.mean(share, weights, name=mean)
+        metrics[area] = af.metrics.auc(label, share, weights, name=area)
+        metrics[rank] = af.metrics.auc(
+            label, share, weights, curve="PR", name=rank, summation_method="careful_interpolation"
+        )
+    return metrics
 
 
 def _shares(thresholds: Sequence[float] | None) -> tuple[float, ...]:

@@ -223,8 +223,8 @@ class DNNLinearCombinedEstimatorModel(Combined):
         dnn_dropout: float | None = None,
         input_layer_partitioner: Any = None,
         config: Any = None,
-        batch_norm: bool = False,
         linear_sparse_combiner: str = "sum",
+        batch_norm: bool = False,
     ) -> None:
         self._combined(
             head,

@@ -90,7 +90,7 @@ def max_pool(
     return _pooled(max_pool_op, either(input, value, "`value` and `input`"), ksize, strides, padding, data_format, name)
 
 
-@public("af.nn")
+@public("af.nn", "tf.nn:avg_pool2d")
 def avg_pool(
     value: TensorLike | None,
     ksize: Any,
