@@ -18,7 +18,6 @@ _FARTHER = 0.1
 """By how much a name may look less alike than the nearest name and still be named."""
 
 _OTHERWISE = {
-    "distribute": "Place variables with af.train.replica_device_setter, and add gradients with af.train.SyncReplicasOptimizer.",
     "keras": "Build layers with af.layers, and train them with an optimizer of af.train.",
 }
 """The names that do the work of TensorFlow's names that are not here."""

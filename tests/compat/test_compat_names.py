@@ -79,7 +79,6 @@ def test_a_name_that_a_namespace_lacks_is_named() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "distribute",
         "keras",
     ],
 )

@@ -85,7 +85,7 @@ class TFRecordOptions:
         self.compression_method, self.mem_level = compression_method, mem_level
         self.compression_strategy = compression_strategy
 
-    def packer(self) -> zlib._Compress | None:
+    def _packer(self) -> zlib._Compress | None:
         """A compressor of these options; None if files are not packed."""
         if not self.compression_type:
             return None
@@ -142,7 +142,7 @@ class TFRecordWriter:
             self._file: IO[bytes] | None = open(path, "wb")  # noqa: SIM115  (closed by close)
         except FileNotFoundError as error:
             raise NotFoundError(f"The folder of {os.fspath(path)!r} does not exist.") from error
-        self._packer = packing.packer()
+        self._packer = packing._packer()
 
     def write(self, record: bytes | str) -> None:
         """Adds a record. Raises FailedPreconditionError after `close`."""

@@ -64,7 +64,6 @@ __getattr__, __dir__, __all__ = _part(
         "bigtable": "there is no counterpart",
         "receptive_field": "it moved to a package of its own",
         "resampler": "it moved to tensorflow-addons",
-        "autograph": "use tf.cond and tf.while_loop",
         "kfac": "it moved to a package of its own",
         "distributions": "it moved to the package tensorflow-probability",
         "graph_editor": "graphs are rewritten by passes, and imported with tf.import_graph_def(input_map=...)",

@@ -16,6 +16,10 @@ _EXPERIMENTAL = (
 )
 
 ALIASES: dict[str, dict[str, str]] = {
+    "autograph": {
+        "tf.autograph": "to_graph to_code set_verbosity trace",
+        "tf.autograph.experimental": "Feature do_not_convert set_loop_options",
+    },
     "checkpoint": {"tf.train": "Checkpoint CheckpointManager"},
     "cluster_resolver": {
         "tf.distribute.cluster_resolver": "ClusterResolver SimpleClusterResolver TFConfigClusterResolver UnionResolver"

@@ -7,6 +7,9 @@ import os
 from typing import Any
 
 from actorflow.cluster.config.spec import ClusterSpec
+from actorflow.compat.names.refused import absent
+
+__getattr__ = absent("distribute.cluster_resolver", __name__)
 
 
 class ClusterResolver:

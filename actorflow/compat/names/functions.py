@@ -273,3 +273,37 @@ class raise_exception_on_not_ok_status:
 
     def __exit__(self, *exception: object) -> None:
         return None
+
+
+@public("tf")
+def function(
+    func: Callable[..., Any] | None = None,
+    input_signature: Any = None,
+    autograph: bool = True,
+    experimental_autograph_options: Any = None,
+    experimental_relax_shapes: bool = False,
+    experimental_compile: bool | None = None,
+    **options: Any,
+) -> Any:
+    """`af.function`, whose `if`, `while` and `for` may depend on tensors (`tf.function`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.function(lambda x: x * 2.0)(tf.constant(3.0))
+        6.0
+
+    Args:
+        func: the function; without it a decorator is given.
+        input_signature: a `TensorSpec` for each argument; there is a single trace then, and other arguments are refused.
+        autograph: whether Python's control flow on tensors is rewritten; a lambda, or a function without source, stays as it is.
+        experimental_autograph_options: accepted for compatibility, without effect.
+        experimental_relax_shapes, experimental_compile: accepted for compatibility, without effect.
+        options: those of `af.function`. Numbers stay values of Python unless they say otherwise.
+    """
+    from actorflow.compat.autograph.conversion import convertible
+
+    def decorate(python_function: Callable[..., Any]) -> Any:
+        rewritten = convertible(python_function) if autograph else python_function
+        return af.function(rewritten, input_signature, **{"numbers_are_tensors": False, **options})
+
+    return decorate if func is None else decorate(func)

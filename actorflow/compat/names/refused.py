@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 _QUANTIZED = "graphs with weights of int8 are written by the export of ONNX"
 _CLUSTER = "services of clusters are not asked; name the tasks by SimpleClusterResolver or TF_CONFIG"
 
 REASONS: dict[str, str] = {
     "LMDBReader": "files of LMDB are not read; write TFRecords",
-    "autograph": "Python's if, while and for on tensors are not rewritten; use tf.cond and tf.while_loop",
     "config.experimental_connect_to_cluster": "a session's target names its task: tf.Session('grpc://host:port')",
     "config.experimental_connect_to_host": "a session's target names its task: tf.Session('grpc://host:port')",
     "data.experimental.DatasetStructure": "the structure of a dataset is its element_spec",
     "data.experimental.OptionalStructure": "the structure of a dataset is its element_spec",
-    "data.experimental.RaggedTensorStructure": "there are no ragged tensors",
+    "data.experimental.RaggedTensorStructure": "data sets have no ragged tensors",
     "data.experimental.SparseTensorStructure": "the structure of a dataset is its element_spec",
     "data.experimental.SqlDataset": "databases are read in Dataset.from_generator",
     "data.experimental.StatsAggregator": "the metrics of a session count the records of datasets",
@@ -55,13 +57,12 @@ REASONS: dict[str, str] = {
     "quint8": _QUANTIZED,
     "dtypes.quint8": _QUANTIZED,
     "quantization.quantized_concat": _QUANTIZED,
-    "ragged": "there are no ragged tensors; pad rows and keep their lengths",
-    "RaggedTensor": "there are no ragged tensors; pad rows and keep their lengths",
-    "RaggedTensorSpec": "there are no ragged tensors; pad rows and keep their lengths",
+    "RaggedTensorSpec": "data sets have no ragged tensors; pad rows and keep their lengths",
     "saved_model.experimental": "objects are saved with tf.train.Checkpoint, graphs with tf.saved_model.Builder",
     "saved_model.load_v2": "graphs are read with tf.saved_model.load",
     "saved_model.save": "graphs are saved with tf.saved_model.Builder or simple_save",
     "sparse_matmul": "use tf.matmul, or tf.sparse_tensor_dense_matmul",
+    "strings.unicode_script": "the scripts of characters are tables of ICU; ask a library for them in tf.py_func",
     "tpu": "there are no TPUs",
     "train.do_quantize_training_on_graphdef": "there is no training of quantized graphs",
     "train.experimental": "there is no training in half precision by a switch",
@@ -71,6 +72,22 @@ REASONS: dict[str, str] = {
     "xla": "there is no XLA; cheap nodes are joined into tapes and loops without a switch",
 }
 """Names below `tf`, of which all that lies below is refused too."""
+
+
+def absent(path: str, module: str) -> Callable[[str], Any]:
+    """`__getattr__` of a module, which says why a name of TensorFlow is refused.
+
+    Args:
+        path: the namespace below `tf`, such as `distribute`.
+        module: the module's name.
+    """
+
+    def get(name: str) -> Any:
+        why = "" if name.startswith("_") else reason(f"{path}.{name}")
+        said = f"TensorFlow 1.15's tf.{path}.{name} is not offered by actorflow: {why}." if why else None
+        raise AttributeError(said or f"module {module!r} has no attribute {name!r}", name=name)
+
+    return get
 
 
 def reason(path: str) -> str:

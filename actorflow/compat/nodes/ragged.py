@@ -63,6 +63,24 @@ def _to_tensor(a: Attributes, t: Sequence[Any]) -> Any:
     """`RaggedTensorToTensor`: for each place of the result a table has the number of a value, or the number of the default."""
     shape, values, default = t[:3]
     rows, levels = _levels(a, t[3:])
+    return _padded(shape, rows, levels, values, default)
+
+
+def dense(nested: Sequence[Tensor], values: Tensor, default: Tensor) -> Tensor:
+    """A tensor as long as the longest rows, whose other places have the default.
+
+    Args:
+        nested: the splits of all levels, the outermost first, int64.
+        values: the values below all levels.
+        default: a value.
+    """
+    rows = af.size(nested[0], out_type=af.int64) - 1
+    return _padded(af.constant(-1), rows, [(splits, row_ids(splits)) for splits in nested], values, default)
+
+
+def _padded(
+    shape: Tensor, rows: Tensor, levels: Sequence[tuple[Tensor, Tensor]], values: Tensor, default: Tensor
+) -> Tensor:
     sizes = af.stack([rows, *(_longest(splits) for splits, _ in levels)])
     dims = len(levels) + 1
     shape = af.cast(shape, af.int64)
@@ -84,15 +102,24 @@ def _filled(text: Tensor, shape: Tensor) -> Tensor:
 
 def _to_sparse(a: Attributes, t: Sequence[Any]) -> Any:
     *nested, values = t
-    levels = [(af.cast(splits, af.int64), row_ids(splits)) for splits in nested]
+    if values.static_shape is None:
+        raise a.refuse("has values of an unknown rank")
+    return sparse([af.cast(splits, af.int64) for splits in nested], values)
+
+
+def sparse(nested: Sequence[Tensor], values: Tensor) -> list[Tensor]:
+    """The places, the values and the shape of a sparse tensor with a value for each value.
+
+    Args:
+        nested: the splits of all levels, the outermost first, int64.
+        values: the values below all levels, of a known rank.
+    """
+    levels = [(splits, row_ids(splits)) for splits in nested]
     rows = af.size(levels[0][0], out_type=af.int64) - 1
     sizes = [rows, *(_longest(splits) for splits, _ in levels)]
     places = af.stack(_places(levels), 1)
     inner = af.shape(values, out_type=af.int64)[1:]
-    rank = None if values.static_shape is None else len(values.static_shape) - 1
-    if rank is None:
-        raise a.refuse("has values of an unknown rank")
-    if rank:
+    if len(values.static_shape or ()) > 1:
         each = af.reduce_prod(inner)
         within = af.transpose(af.unravel_index(af.range_(each), inner))
         count = af.size(places[:, 0])
@@ -102,8 +129,18 @@ def _to_sparse(a: Attributes, t: Sequence[Any]) -> Any:
 
 
 def _range(a: Attributes, t: Sequence[Any]) -> Any:
-    starts, limits, deltas = t
-    starts, limits, deltas = (tensor + af.zeros_like(starts + limits + deltas) for tensor in t)
+    splits, values = ranges(*t)
+    return [af.cast(splits, a("Tsplits", af.int64)), values]
+
+
+def ranges(starts: Tensor, limits: Tensor, deltas: Tensor) -> tuple[Tensor, Tensor]:
+    """The splits, int64, and the values of a row of numbers for each start.
+
+    Args:
+        starts, limits, deltas: of one type; each a vector, or a scalar for all rows.
+    """
+    zeros = af.zeros_like(starts + limits + deltas)
+    starts, limits, deltas = starts + zeros, limits + zeros, deltas + zeros
     with af.control_dependencies([af.assert_none_equal(deltas, af.zeros_like(deltas), message="A delta is not zero.")]):
         starts, limits, deltas = (af.reshape(tensor, [-1]) for tensor in (starts, limits, deltas))
     steps = af.cast(af.ceil(af.cast(limits - starts, af.float64) / af.cast(deltas, af.float64)), af.int64)
@@ -112,7 +149,7 @@ def _range(a: Attributes, t: Sequence[Any]) -> Any:
     ids = row_ids(splits)
     within = af.range_(af.size(ids, out_type=af.int64)) - af.gather(splits, ids)
     values = af.gather(starts, ids) + af.cast(within, starts.dtype) * af.gather(deltas, ids)
-    return [af.cast(splits, a("Tsplits", af.int64)), values]
+    return splits, values
 
 
 def _gather(a: Attributes, t: Sequence[Any]) -> Any:

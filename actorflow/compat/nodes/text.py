@@ -66,22 +66,39 @@ def _first(text: bytes, at: int, encoding: str) -> tuple[str | None, int]:
     return None, unit
 
 
-def _decode(a: Attributes, t: Sequence[Any]) -> Any:
-    encoding, errors = _encoding(a, "input_encoding"), a("errors", "replace")
-    other, drops = a("replacement_char", 0xFFFD), a("replace_control_characters", False)
+def decoded(texts: Any, encoding: str, errors: str, other: int, drops: bool) -> tuple[Any, Any, Any]:
+    """Tensors of the splits, the characters and the places of `characters`.
+
+    Args:
+        texts: a tensor of texts, as a vector.
+        encoding, errors, other: see `characters`.
+        drops: whether control characters are `other` as well.
+    """
 
     def decode(texts: Any) -> tuple[Any, Any, Any]:
         return characters(texts.ravel(), encoding, errors, other, drops)
 
-    points, splits, places = af.py_func(decode, [t[0]], [af.int32, af.int64, af.int64], stateful=False)
+    points, splits, places = af.py_func(decode, [texts], [af.int32, af.int64, af.int64], stateful=False)
     for tensor in (points, splits, places):
         tensor.set_shape([None])
+    return splits, points, places
+
+
+def _decode(a: Attributes, t: Sequence[Any]) -> Any:
+    other, drops = a("replacement_char", 0xFFFD), a("replace_control_characters", False)
+    splits, points, places = decoded(t[0], _encoding(a, "input_encoding"), a("errors", "replace"), other, drops)
     splits = af.cast(splits, a("Tsplits", af.int64))
     return [splits, points, places] if a.op == "UnicodeDecodeWithOffsets" else [splits, points]
 
 
-def _encode(a: Attributes, t: Sequence[Any]) -> Any:
-    encoding, errors, other = _encoding(a, "output_encoding"), a("errors", "replace"), a("replacement_char", 0xFFFD)
+def encoded(points: Any, splits: Any, encoding: str, errors: str, other: int) -> Any:
+    """A tensor with a text for each row of characters.
+
+    Args:
+        points: the characters as numbers.
+        splits: the place of each row's first character, and the end of the last.
+        encoding, errors, other: see `characters`.
+    """
 
     def encode(points: Any, splits: Any) -> Any:
         texts = [b""] * (len(splits) - 1)
@@ -96,15 +113,30 @@ def _encode(a: Attributes, t: Sequence[Any]) -> Any:
             texts[row] = "".join(map(chr, kept)).encode(encoding)
         return np.array(texts, object)
 
-    texts = af.py_func(encode, [t[0], t[1]], af.string, stateful=False)
+    texts = af.py_func(encode, [points, splits], af.string, stateful=False)
     texts.set_shape([None])
     return texts
 
 
-def _ngrams(a: Attributes, t: Sequence[Any]) -> Any:
-    separator, left, right = (a(name, "").encode() for name in ("separator", "left_pad", "right_pad"))
-    widths, pad = list(a("ngram_widths")), a("pad_width", -1)
-    keeps_short = a("preserve_short_sequences", False)
+def _encode(a: Attributes, t: Sequence[Any]) -> Any:
+    encoding, errors, other = _encoding(a, "output_encoding"), a("errors", "replace"), a("replacement_char", 0xFFFD)
+    return encoded(t[0], t[1], encoding, errors, other)
+
+
+def word_runs(
+    words: Any, splits: Any, texts: Sequence[bytes], widths: Sequence[int], pad: int, keeps_short: bool
+) -> list[Any]:
+    """Tensors of the runs of words of all rows, and of the splits of these.
+
+    Args:
+        words: the words of all rows.
+        splits: the place of each row's first word, and the end of the last.
+        texts: what stands between words, before the first, and behind the last.
+        widths: how many words runs have.
+        pad: how often the words before the first and behind the last stand there; negative for as often as a run can have them.
+        keeps_short: whether a row that is shorter than all runs is a run by itself.
+    """
+    separator, left, right = texts
 
     def ngrams(words: Any, splits: Any) -> tuple[Any, Any]:
         runs: list[bytes] = []
@@ -122,10 +154,17 @@ def _ngrams(a: Attributes, t: Sequence[Any]) -> Any:
             ends.append(len(runs))
         return np.array(runs, object), np.array(ends, splits.dtype)
 
-    runs, splits = af.py_func(ngrams, [t[0], t[1]], [af.string, t[1].dtype], stateful=False)
-    for tensor in (runs, splits):
+    runs, ends = af.py_func(ngrams, [words, splits], [af.string, splits.dtype], stateful=False)
+    for tensor in (runs, ends):
         tensor.set_shape([None])
-    return [runs, splits]
+    return [runs, ends]
+
+
+def _ngrams(a: Attributes, t: Sequence[Any]) -> Any:
+    texts = [a(name, "").encode() for name in ("separator", "left_pad", "right_pad")]
+    return word_runs(
+        t[0], t[1], texts, list(a("ngram_widths")), a("pad_width", -1), a("preserve_short_sequences", False)
+    )
 
 
 def _crossed(a: Attributes, t: Sequence[Any]) -> Any:

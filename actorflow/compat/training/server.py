@@ -17,12 +17,6 @@ if TYPE_CHECKING:
 class Server(blocking_server.Server):
     """`actorflow.blocking.Server`, whose first argument has TensorFlow's name (`tf.train.Server`).
 
-    Example:
-        >>> import actorflow.compat.v1 as tf
-        >>> server = tf.train.Server.create_local_server(start=False)
-        >>> isinstance(server, tf.train.Server)
-        True
-
     Args:
         server_or_cluster_def: all tasks; or a `tf.train.ServerDef`, which says which task this is too.
         job_name, task_index: which task this is. Each may be left out if there is one job, or the job has one task.

@@ -71,6 +71,7 @@ from actorflow.compat.v1 import PlanOptions as PlanOptions
 from actorflow.compat.v1 import Print as Print
 from actorflow.compat.v1 import PriorityQueue as PriorityQueue
 from actorflow.compat.v1 import QueueBase as QueueBase
+from actorflow.compat.v1 import RaggedTensor as RaggedTensor
 from actorflow.compat.v1 import RandomShuffleQueue as RandomShuffleQueue
 from actorflow.compat.v1 import ReaderBase as ReaderBase
 from actorflow.compat.v1 import Recording as Recording
@@ -160,6 +161,7 @@ from actorflow.compat.v1 import atan as atan
 from actorflow.compat.v1 import atan2 as atan2
 from actorflow.compat.v1 import atanh as atanh
 from actorflow.compat.v1 import audio as audio
+from actorflow.compat.v1 import autograph as autograph
 from actorflow.compat.v1 import cholesky as batch_cholesky
 from actorflow.compat.v1 import batch_gather as batch_gather
 from actorflow.compat.v1 import matmul as batch_matmul
@@ -493,6 +495,7 @@ from actorflow.compat.v1 import quantization as quantization
 from actorflow.compat.v1 import quantize as quantize
 from actorflow.compat.v1 import quantize_v2 as quantize_v2
 from actorflow.compat.v1 import queue as queue
+from actorflow.compat.v1 import ragged as ragged
 from actorflow.compat.v1 import random as random
 from actorflow.compat.v1 import random_crop as random_crop
 from actorflow.compat.v1 import random_gamma as random_gamma
@@ -794,6 +797,7 @@ __all__ = [
     "Print",
     "PriorityQueue",
     "QueueBase",
+    "RaggedTensor",
     "RandomShuffleQueue",
     "ReaderBase",
     "Recording",
@@ -885,6 +889,7 @@ __all__ = [
     "atanh",
     "audio",
     "audio_summary",
+    "autograph",
     "batch_cholesky",
     "batch_gather",
     "batch_matmul",
@@ -1222,6 +1227,7 @@ __all__ = [
     "quantize",
     "quantize_v2",
     "queue",
+    "ragged",
     "random",
     "random_crop",
     "random_gamma",

@@ -64,8 +64,10 @@ from actorflow.cluster import launch as launch
 from actorflow.cluster.config.spec import ClusterSpec as ClusterSpec
 from actorflow.cluster.processes.local import LocalCluster as LocalCluster
 from actorflow.cluster.server import Server as Server
+from actorflow.compat import autograph as autograph
 from actorflow.compat import contrib as contrib
 from actorflow.compat import distribute as distribute
+from actorflow.compat import ragged as ragged
 from actorflow.compat.files import audio as audio
 from actorflow.compat.files import gfile as gfile
 from actorflow.compat.names import config as config
@@ -74,6 +76,7 @@ from actorflow.compat.names import resource_loader as resource_loader
 from actorflow.compat.names import sysconfig as sysconfig
 from actorflow.compat.names import versions as version
 from actorflow.compat.names.devices import DeviceSpec as DeviceSpec
+from actorflow.compat.names.functions import function as function
 from actorflow.compat.names.functions import grad_pass_through as grad_pass_through
 from actorflow.compat.names.functions import no_regularizer as no_regularizer
 from actorflow.compat.names.functions import timestamp as timestamp
@@ -101,6 +104,7 @@ from actorflow.compat.names.versions import GRAPH_DEF_VERSION as GRAPH_DEF_VERSI
 from actorflow.compat.names.versions import GRAPH_DEF_VERSION_MIN_CONSUMER as GRAPH_DEF_VERSION_MIN_CONSUMER
 from actorflow.compat.names.versions import GRAPH_DEF_VERSION_MIN_PRODUCER as GRAPH_DEF_VERSION_MIN_PRODUCER
 from actorflow.compat.names.versions import MONOLITHIC_BUILD as MONOLITHIC_BUILD
+from actorflow.compat.ragged.tensor import RaggedTensor as RaggedTensor
 from actorflow.compat.v1 import app as app
 from actorflow.compat.v1 import bitwise as bitwise
 from actorflow.compat.v1 import blocking as blocking
@@ -166,7 +170,6 @@ from actorflow.compat.v1.sessions import get_default_session as get_default_sess
 from actorflow.engine.batching.rows import Batching as Batching
 from actorflow.engine.eager.functions.function import Function as Function
 from actorflow.engine.eager.functions.function import RetracingWarning as RetracingWarning
-from actorflow.engine.eager.functions.function import function as function
 from actorflow.engine.eager.functions.signature import TensorSpec as TensorSpec
 from actorflow.engine.eager.py_function import py_function as py_function
 from actorflow.engine.eager.scope import disable_eager_execution as disable_eager_execution
@@ -784,6 +787,7 @@ __all__ = [
     "Print",
     "PriorityQueue",
     "QueueBase",
+    "RaggedTensor",
     "RandomShuffleQueue",
     "ReaderBase",
     "Recording",
@@ -873,6 +877,7 @@ __all__ = [
     "atan2",
     "atanh",
     "audio",
+    "autograph",
     "batch_gather",
     "batch_scatter_update",
     "batch_to_space",
@@ -1196,6 +1201,7 @@ __all__ = [
     "quantize",
     "quantize_v2",
     "queue",
+    "ragged",
     "random",
     "random_crop",
     "random_gamma",

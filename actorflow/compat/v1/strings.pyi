@@ -1,5 +1,12 @@
 # `make names` writes this file from the marks in the sources.
 
+from actorflow.compat.ragged.text import bytes_split as bytes_split
+from actorflow.compat.ragged.text import ngrams as ngrams
+from actorflow.compat.ragged.text import unicode_decode as unicode_decode
+from actorflow.compat.ragged.text import unicode_decode_with_offsets as unicode_decode_with_offsets
+from actorflow.compat.ragged.text import unicode_encode as unicode_encode
+from actorflow.compat.ragged.text import unicode_split as unicode_split
+from actorflow.compat.ragged.text import unicode_split_with_offsets as unicode_split_with_offsets
 from actorflow.graph.ops.strings.elementwise import as_string as as_string
 from actorflow.graph.ops.strings.elementwise import regex_full_match as regex_full_match
 from actorflow.graph.ops.strings.elementwise import regex_replace as regex_replace
@@ -21,10 +28,12 @@ from actorflow.graph.ops.strings.split import unsorted_segment_join as unsorted_
 
 __all__ = [
     "as_string",
+    "bytes_split",
     "format",
     "join",
     "length",
     "lower",
+    "ngrams",
     "reduce_join",
     "regex_full_match",
     "regex_replace",
@@ -35,6 +44,11 @@ __all__ = [
     "to_hash_bucket_fast",
     "to_hash_bucket_strong",
     "to_number",
+    "unicode_decode",
+    "unicode_decode_with_offsets",
+    "unicode_encode",
+    "unicode_split",
+    "unicode_split_with_offsets",
     "unicode_transcode",
     "unsorted_segment_join",
     "upper",

@@ -76,7 +76,7 @@ class RNNCell(Layer):
             dtype: the type of the variables; that of the first inputs unless given.
             _reuse: whether its variables exist already in the scope.
         """
-        super().__init__(trainable, name, _reuse, dtype)
+        super().__init__(trainable, name, dtype, _reuse)
         self._name = name
 
     def __call__(self, inputs: Any, state: Any, scope: str | VariableScope | None = None) -> tuple[Any, Any]:

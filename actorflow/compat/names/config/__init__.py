@@ -10,9 +10,12 @@ from __future__ import annotations
 from actorflow.compat.names.config import experimental as experimental
 from actorflow.compat.names.config import optimizer as optimizer
 from actorflow.compat.names.config import threading as threading
+from actorflow.compat.names.refused import absent
 from actorflow.public import public
 
 public("tf:config")
+
+__getattr__ = absent("config", __name__)
 
 _soft = [False]
 

@@ -162,14 +162,13 @@ class ReaderBase:
         >>> await session.run(files.enqueue("lines.txt"))
         >>> await session.run(values), await session.run(reader.num_records_produced())
         ([b'one' b'two'], 2)
+
+    Args:
+        reader_ref: the handle of the reader.
+        supports_serialize: whether it can give its place. All readers can.
     """
 
     def __init__(self, reader_ref: Tensor, supports_serialize: bool = True) -> None:
-        """
-        Args:
-            reader_ref: the handle of the reader.
-            supports_serialize: whether it can give its place. All readers can.
-        """
         self.reader_ref = reader_ref
         self._supports_serialize = supports_serialize
 

@@ -30,14 +30,18 @@ class CheckpointState:
         >>> state = af.train.CheckpointState("models/run-2", ["models/run-1", "models/run-2"])
         >>> state.model_checkpoint_path
         'models/run-2'
+
+    Args:
+        model_checkpoint_path: the path of the latest checkpoint.
+        all_model_checkpoint_paths: the paths of all that are kept, oldest first.
+        all_model_checkpoint_timestamps: when each was saved, in seconds since 1970, if the file says so.
+        last_preserved_timestamp: when the last checkpoint was kept for good; 0 if the file does not say so.
     """
 
     model_checkpoint_path: str
     all_model_checkpoint_paths: Sequence[str] = field(default=())
     all_model_checkpoint_timestamps: Sequence[float] = field(default=())
-    """When each was saved, in seconds since 1970, if the file says so."""
     last_preserved_timestamp: float = 0.0
-    """When the last checkpoint was kept for good; 0 if the file does not say so."""
 
 
 _CHECKSUM = "# crc32: "  # a comment in the text format of protocol buffers, which others pass over
