@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 _QUANTIZED = "graphs with weights of int8 are written by the export of ONNX"
+_TRACES = "a session's traces and `actorflow trace` show what a step waits for"
 _CLUSTER = "services of clusters are not asked; name the tasks by SimpleClusterResolver or TF_CONFIG"
 
 REASONS: dict[str, str] = {
@@ -44,7 +45,10 @@ REASONS: dict[str, str] = {
     "nn.quantized_conv2d": _QUANTIZED,
     "nn.quantized_max_pool": _QUANTIZED,
     "nn.quantized_relu_x": _QUANTIZED,
-    "profiler": "a session's traces and `actorflow trace` show what a step does",
+    "profiler.AdviceProto": _TRACES,
+    "profiler.OpLogProto": _TRACES,
+    "profiler.advise": _TRACES,
+    "profiler.write_op_log": _TRACES,
     "quantized_concat": _QUANTIZED,
     "qint16": _QUANTIZED,
     "dtypes.qint16": _QUANTIZED,

@@ -487,6 +487,7 @@ from actorflow.compat.v1 import polygamma as polygamma
 from actorflow.compat.v1 import pow as pow
 from actorflow.compat.v1 import print as print
 from actorflow.compat.v1 import print_ as print_
+from actorflow.compat.v1 import profiler as profiler
 from actorflow.compat.v1 import py_func as py_func
 from actorflow.compat.v1 import py_function as py_function
 from actorflow.compat.v1 import python_io as python_io
@@ -1219,6 +1220,7 @@ __all__ = [
     "pow",
     "print",
     "print_",
+    "profiler",
     "py_func",
     "py_function",
     "python_io",

@@ -67,6 +67,7 @@ from actorflow.cluster.server import Server as Server
 from actorflow.compat import autograph as autograph
 from actorflow.compat import contrib as contrib
 from actorflow.compat import distribute as distribute
+from actorflow.compat import profiler as profiler
 from actorflow.compat import ragged as ragged
 from actorflow.compat.files import audio as audio
 from actorflow.compat.files import gfile as gfile
@@ -1193,6 +1194,7 @@ __all__ = [
     "pow",
     "print",
     "print_",
+    "profiler",
     "py_func",
     "py_function",
     "python_io",

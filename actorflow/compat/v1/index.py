@@ -111,6 +111,7 @@ NAMES: dict[str, dict[str, str]] = {
         "onnx": "actorflow.compat.v1.onnx:",
         "op_scope": "actorflow.compat.names.graphs",
         "print": "actorflow.graph.ops.flow.printing:print_",
+        "profiler": "actorflow.compat.profiler:",
         "python_io": "actorflow.compat.v1.python_io:",
         "quantization": "actorflow.compat.v1.quantization:",
         "queue": "actorflow.compat.v1.queue:",
