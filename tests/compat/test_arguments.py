@@ -155,3 +155,47 @@ def test_the_flag_values_stand_before_the_case() -> None:
     tf.app.flags.DEFINE_multi_enum("kind", ["a"], ["a", "b"], "the kind", values, False)
     values(["program", "--kind=B"])
     assert values.kind == ["b"]
+
+
+@pytest.mark.parametrize("form", [tf.TensorShape, np.array, tuple, list])
+@pytest.mark.parametrize(
+    ("layer", "expected"),
+    [
+        (lambda x, size: tf.contrib.slim.conv2d(x, 4, size, padding="VALID"), [2, 7, 6, 4]),
+        (lambda x, size: tf.contrib.slim.conv2d(x, 4, [3, 3], stride=size), [2, 4, 3, 4]),
+        (lambda x, size: tf.contrib.slim.conv2d_transpose(x, 4, size), [2, 8, 8, 4]),
+        (lambda x, size: tf.contrib.slim.separable_conv2d(x, 4, size, 1), [2, 8, 8, 4]),
+        (lambda x, size: tf.contrib.slim.max_pool2d(x, size, padding="VALID"), [2, 4, 3, 3]),
+        (lambda x, size: tf.contrib.slim.pool(x, size, "MAX"), [2, 7, 6, 3]),
+        (lambda x, size: tf.layers.conv2d(x, 4, size), [2, 7, 6, 4]),
+        (lambda x, size: tf.layers.max_pooling2d(x, size, size), [2, 4, 2, 3]),
+        (lambda x, size: tf.nn.avg_pool_v2(x, size, 1, "VALID"), [2, 7, 6, 3]),
+        (lambda x, size: tf.nn.max_pool2d(x, size, 1, "VALID"), [2, 7, 6, 3]),
+    ],
+)
+def test_sizes_of_windows_may_be_a_shape_or_an_array(layer: Any, expected: list[int], form: Any) -> None:
+    with tf.Graph().as_default():
+        assert layer(tf.zeros([2, 8, 8, 3]), form([2, 3])).shape.as_list() == expected
+
+
+def test_the_helpers_of_layers() -> None:
+    utils = tf.contrib.slim.utils
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [None, 8, 6, 3])
+        assert utils.last_dimension(x.get_shape(), min_rank=4) == 3
+        assert utils.channel_dimension(x.get_shape(), "channels_first") == 8
+        assert utils.two_element_tuple(x.get_shape()[1:3]) == (8, 6)
+        assert utils.n_positive_integers(3, 2) == (2, 2, 2)
+        assert utils.smart_cond(tf.constant(True), lambda: 1, lambda: 2) == 1
+        assert utils.constant_value(x) is None
+        assert utils.get_variable_collections({"weights": ["w"]}, "weights") == ["w"]
+        utils.append_tensor_alias(x, "image")
+        assert utils.gather_tensors_aliases([x]) == ["image"]
+        for call in (
+            lambda: utils.first_dimension(x.get_shape()),
+            lambda: utils.last_dimension(x.get_shape(), min_rank=5),
+            lambda: utils.two_element_tuple([1, 2, 3]),
+            lambda: utils.constant_value(None),
+        ):
+            with pytest.raises(ValueError, match=r"known|rank|integers|None"):
+                call()

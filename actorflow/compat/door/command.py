@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 
 from actorflow.compat.door.finder import open_door
+from actorflow.compat.training.server import FILES
 from actorflow.errors import InvalidArgumentError
 from actorflow.frontends.cli.main import Command
 
@@ -17,7 +18,15 @@ _OURS = ("actorflow.frontends.cli.", "actorflow.compat.door.command", "runpy", "
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.usage = "actorflow tf [-m MODULE | SCRIPT] ..."
+    parser.usage = "actorflow tf [--files FOLDER] [-m MODULE | SCRIPT] ..."
+    parser.add_argument(
+        "--files",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="a folder in which nodes on the program's servers may read and write files, such as that of its checkpoints; may be "
+        "given several times",
+    )
     parser.add_argument(
         "-m", dest="module", nargs=argparse.REMAINDER, help="a module to run in place of a script, and its arguments"
     )
@@ -31,6 +40,8 @@ def _run(arguments: argparse.Namespace) -> int:
             "There is no script.", hint="actorflow tf script.py, or actorflow tf -m package.module"
         )
     open_door()
+    if arguments.files:
+        os.environ[FILES] = os.pathsep.join(map(os.path.abspath, arguments.files))
     _have_children_inherit()
     if arguments.module:
         return _program(words, os.getcwd(), module=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import actorflow as af
@@ -76,7 +76,7 @@ def _pool(
     first = data_format is not None and data_format.startswith("NC")
 
     def sizes(value: Any) -> list[int]:
-        listed = list(value) if isinstance(value, (list, tuple)) else [value]
+        listed = list(value) if isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0 else [value]
         listed = listed * rank if len(listed) == 1 else listed
         return listed if len(listed) == rank else listed[2:] if first else listed[1:-1]
 

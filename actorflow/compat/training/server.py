@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,9 @@ from actorflow.public import public
 
 if TYPE_CHECKING:
     from actorflow.graph.graphdef.cluster_protos import ClusterDef, ServerDef
+
+FILES = "ACTORFLOW_FILES"
+"""The variable of the environment with the folders in which nodes on the servers of a program may touch files."""
 
 
 @public("tf.train")
@@ -23,7 +27,7 @@ class Server(blocking_server.Server):
         protocol: "grpc" or "tcp", by which TensorFlow's programs mean what connects tasks here too.
         config: accepted for compatibility; a session has its own.
         start: False waits for `start()`.
-        options: those of `actorflow.Server`.
+        options: those of `actorflow.Server`. Its `file_roots` are the folders of `actorflow tf --files`, unless they are given.
 
     Raises:
         TypeError: `server_or_cluster_def` is none.
@@ -40,4 +44,6 @@ class Server(blocking_server.Server):
         start: bool = True,
         **options: Any,
     ) -> None:
+        if FILES in os.environ:
+            options.setdefault("file_roots", os.environ[FILES].split(os.pathsep))
         super().__init__(server_or_cluster_def, job_name, task_index, protocol, config, start, **options)

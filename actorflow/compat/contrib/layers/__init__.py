@@ -10,6 +10,7 @@ outputs.py        collections of outputs by their names
 pooling.py        pooling, dropout and flattening
 regularizers.py   penalties of weights
 summaries.py      summaries of tensors
+utils.py          names of outputs, sizes of shapes, and conditions that are known
 """
 
 from actorflow.compat.contrib.parts import part as _part
@@ -24,7 +25,8 @@ PLACES = {
     ".layers.initializers": "initializers=. xavier_initializer xavier_initializer_conv2d variance_scaling_initializer",
     ".layers.normalization": "batch_norm layer_norm instance_norm group_norm",
     ".layers.optimizers": "optimize_loss OPTIMIZER_CLS_NAMES OPTIMIZER_SUMMARIES adaptive_clipping_fn",
-    ".layers.outputs": "utils=. collect_named_outputs convert_collection_to_dict get_tensor_aliases append_tensor_alias",
+    ".layers.utils": "utils=.",
+    ".layers.outputs": "collect_named_outputs convert_collection_to_dict get_tensor_aliases append_tensor_alias",
     ".layers.pooling": "max_pool2d max_pool3d avg_pool2d avg_pool3d pool dropout flatten softmax spatial_softmax "
     "dense_to_sparse images_to_sequence sequence_to_images scale_gradient",
     ".layers.regularizers": "regularizers=. l1_regularizer l2_regularizer l1_l2_regularizer sum_regularizer apply_regularization",

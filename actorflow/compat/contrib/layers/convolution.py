@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import actorflow.compat.v1 as tf
@@ -15,8 +15,12 @@ _ZEROS = tf.zeros_initializer()
 
 
 def several(value: Any, count: int) -> list[int]:
-    """`value` for each of `count` dimensions."""
-    sizes = [int(each) for each in value] if isinstance(value, (list, tuple)) else [int(value)] * count
+    """`value` for each of `count` dimensions: a number, or a list, an array or a shape of numbers."""
+    sizes = (
+        [int(each) for each in value]
+        if isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
+        else [int(value)] * count
+    )
     return sizes * count if len(sizes) == 1 else sizes
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -191,7 +191,11 @@ def explicit_padding(padding: Any, data_format: str, rank: int) -> tuple[str, tu
 def steps_of(value: Any, data_format: str, rank: int, name: str) -> tuple[int, ...]:
     """A user's strides, dilations or window sizes (one number, one a spatial dimension, or one a dimension), for all
     dimensions."""
-    steps = [int(v) for v in value] if isinstance(value, (list, tuple)) else [1 if value is None else int(value)]
+    steps = (
+        [int(v) for v in value]
+        if isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
+        else [1 if value is None else int(value)]
+    )
     if len(steps) == 1:
         steps *= rank - 2
     if len(steps) == rank - 2:
