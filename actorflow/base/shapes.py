@@ -37,8 +37,8 @@ class TensorShape:
         >>> shape = af.TensorShape([None, 3])
         >>> shape.rank, shape.is_fully_defined(), shape.is_compatible_with([2, 3])
         (2, False, True)
-        >>> shape.merge_with([2, None]), shape.concatenate([5])
-        (TensorShape([2, 3]), TensorShape([None, 3, 5]))
+        >>> shape.merge_with([2, None]), shape.concatenate([5]), shape[1:] + (5,)
+        (TensorShape([2, 3]), TensorShape([None, 3, 5]), TensorShape([3, 5]))
     """
 
     __slots__ = ("_given", "_sizes")
@@ -105,6 +105,12 @@ class TensorShape:
     def concatenate(self, other: ShapeLike) -> TensorShape:
         right = as_shape(other)
         return TensorShape(None if self._sizes is None or right is None else self._sizes + right)
+
+    def __add__(self, other: ShapeLike) -> TensorShape:
+        return self.concatenate(other)
+
+    def __radd__(self, other: ShapeLike) -> TensorShape:
+        return TensorShape(other).concatenate(self)
 
     def with_rank(self, rank: int) -> TensorShape:
         """This shape with a known rank. Raises ValueError if the shape has another rank.

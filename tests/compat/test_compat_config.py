@@ -243,6 +243,12 @@ def test_shapes_equal_lists_tuples_and_sizes() -> None:
     assert tf.TensorShape([2, 3]).as_list() == [2, 3] and tf.TensorShape([]) == ()
 
 
+def test_shapes_are_joined_with_plus_as_tuples_are() -> None:
+    x = actorflow.placeholder(actorflow.float32, [None, 3])
+    assert x.shape + (5,) == [None, 3, 5] == x.shape[:1] + [3, 5] and (5,) + x.shape == [5, None, 3]
+    assert x.shape + tf.TensorShape([2]) == [None, 3, 2] and (tf.TensorShape(None) + [2]).ndims is None
+
+
 def test_checks_of_ranks() -> None:
     shape = tf.TensorShape([None, 3])
     assert shape.with_rank_at_least(2) is shape and shape.with_rank_at_most(2) is shape

@@ -69,7 +69,7 @@ def test_each_place_where_keras_chooses_a_backend_is_as_the_hook_expects(tmp_pat
         assert "keras_actorflow.src" in adapted(name, path.read_text())
     print(len(BRANCHES))
     """
-    assert printed(code, tmp_path) == "4"
+    assert printed(code, tmp_path) == "5"
 
 
 def test_a_keras_that_chooses_in_another_way_is_refused_by_its_version(tmp_path: Path) -> None:
@@ -329,3 +329,29 @@ def test_a_dataset_gives_its_own_targets(tmp_path: Path) -> None:
         "    print(same, len(history['val_loss']), error)\n"
     )
     assert printed(code, tmp_path).startswith("True 2 Elements of an `af.data.Dataset`")
+
+
+@pytest.mark.parametrize(
+    ("layer", "values"),
+    [
+        ("layers.RandomFlip(seed=1)", "x"),
+        ("layers.RandomRotation(0.2, seed=1)", "x"),
+        ("layers.RandomBrightness(0.1, seed=1)", "x"),
+        ("layers.CenterCrop(4, 4)", "x"),
+        ("layers.Equalization()", "x"),
+        ("layers.MixUp(seed=1)", "x"),
+        ("layers.CategoryEncoding(3)", "np.array([[0, 2]])"),
+        ("layers.Discretization([0.2, 0.6])", "x[:, 0, 0, :]"),
+        ("layers.RandAugment(seed=1)", "x"),
+        ("layers.MelSpectrogram()", "np.ones((2, 4000), 'float32')"),
+    ],
+)
+def test_a_layer_of_preprocessing_computes_here(layer: str, values: str, tmp_path: Path) -> None:
+    code = (
+        "import numpy as np, keras_actorflow, keras, actorflow as af\n"
+        "from keras import layers\n"
+        "x = np.random.default_rng(0).uniform(size=(2, 8, 8, 3)).astype('float32')\n"
+        f"y = {layer}({values})\n"
+        "print(isinstance(y, af.Tensor) and np.isfinite(np.asarray(y)).all())\n"
+    )
+    assert printed(code, tmp_path) == "True"

@@ -1,7 +1,7 @@
 """The hook that makes Keras take a backend with a name that is not on its list.
 
-Keras 3.15 chooses its backend by the name, in four modules. Each has a branch for every name, and the branch of `openvino`
-imports from `keras.src.backend.openvino`. The hook loads these four modules with the branch pointed here. Nothing on the disk
+Keras 3.15 chooses its backend by the name, in five modules. Each has a branch for every name, and the branch of `openvino`
+imports from `keras.src.backend.openvino`. The hook loads these five modules with the branch pointed here. Nothing on the disk
 changes. `BRANCHES` counts the places, so a Keras that has changed there is told by its version, not by a strange error later.
 """
 
@@ -21,6 +21,7 @@ BRANCHES = {
     "keras.src.layers.layer": 3,
     "keras.src.models.model": 3,
     "keras.src.export.saved_model": 3,
+    "keras.src.utils.backend_utils": 3,
 }
 """The modules that choose a backend, and how many words of the branch are changed in each."""
 
@@ -37,7 +38,8 @@ def adapted(name: str, source: str) -> str:
     Raises:
         ImportError: the module has not the branch that is expected.
     """
-    pattern = r'(?<=backend\(\) == )"openvino"|keras\.src\.backend\.openvino|\bOpen(?:vino|VINO)(?=\w+ as )'
+    name_of_choice = r'(?:(?<=backend\(\) == )|(?<=_backend == )|(?<="numpy", ))"openvino"'
+    pattern = name_of_choice + r"|keras\.src\.backend\.openvino|\bOpen(?:vino|VINO)(?=\w+ as )"
     text, count = re.subn(pattern, lambda match: _WORDS.get(match[0], "Actorflow"), source)
     expected = BRANCHES[name]
     if count != expected:

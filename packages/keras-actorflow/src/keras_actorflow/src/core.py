@@ -200,9 +200,9 @@ def random_seed_dtype() -> str:
     return "uint32"
 
 
-def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
+def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     """A function with the gradient that it returns beside its result."""
-    return af.custom_gradient(fun)
+    return af.custom_gradient(f)
 
 
 def remat(f: Callable[..., Any]) -> Callable[..., Any]:

@@ -225,6 +225,6 @@ def unique(
 
 def _unique_parts(x: Any, axis: int | None) -> list[Callable[[Any], Any]]:
     def part(number: int) -> Callable[[Any], Any]:
-        return lambda array: np.unique(array, True, True, True, axis=axis)[number]
+        return lambda array: np.unique(array, True, True, True, axis=axis, equal_nan=False)[number]
 
     return [part(number) for number in range(4)]

@@ -53,16 +53,23 @@ def logical_not(x: Any) -> Any:
     return _not(x)
 
 
-def _bits(of_numbers: Callable[..., Any], of_truths: Callable[..., Any]) -> Callable[..., Any]:
-    def apply(*values: Any) -> Any:
-        operands = common(*values)
-        return (of_truths if kind(operands[0]) == "bool" else of_numbers)(*operands)
+def _bits(of_numbers: Callable[[Any, Any], Any], of_truths: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def apply(x: Any, y: Any) -> Any:
+        x, y = common(x, y)
+        return (of_truths if kind(x) == "bool" else of_numbers)(x, y)
 
     return apply
 
 
 bitwise_and, bitwise_or = _bits(af.bitwise_and, af.logical_and), _bits(af.bitwise_or, af.logical_or)
-bitwise_xor, bitwise_not = _bits(af.bitwise_xor, af.logical_xor), _bits(af.invert, af.logical_not)
+bitwise_xor = _bits(af.bitwise_xor, af.logical_xor)
+
+
+def bitwise_not(x: Any) -> Any:
+    x = convert_to_tensor(x)
+    return (af.logical_not if kind(x) == "bool" else af.invert)(x)
+
+
 bitwise_invert = bitwise_not
 
 
