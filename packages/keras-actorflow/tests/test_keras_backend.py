@@ -247,12 +247,12 @@ def test_a_loss_of_ones_own_compares_with_the_operators_of_python(option: str, t
         "    y = keras.ops.reshape(y, (-1,))\n"
         "    kept = keras.ops.cast((y != 0) & (y == y), 'float32')\n"
         "    return kept * keras.losses.sparse_categorical_crossentropy(y, scores)\n"
-        "net = model()\n"
+        "net = keras.Sequential([keras.Input((8,)), keras.layers.Dense(3, activation='softmax')])\n"
         f"net.compile('sgd', loss, {option})\n"
         "kept = keras.losses.sparse_categorical_crossentropy(y, net.predict(x, verbose=0)).numpy() * (y != 0)\n"
         "print(abs(net.evaluate(x, y, verbose=0) - kept.mean()) < 1e-6, net.optimizer.learning_rate == 0.01)\n"
     )
-    assert printed(code, tmp_path).replace("np.", "").startswith("True ")
+    assert printed(code, tmp_path).startswith("True actorflow.Tensor(True")
 
 
 DATA = {
