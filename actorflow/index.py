@@ -1553,6 +1553,7 @@ NAMES: dict[str, dict[str, str]] = {
         "RestartPolicy": "actorflow.training.supervisor.recovery.restarts",
         "Restored": "actorflow.training.supervisor.events",
         "Rules": "actorflow.training.supervisor.liveness",
+        "StateMoved": "actorflow.training.supervisor.events",
         "StepAborted": "actorflow.training.supervisor.events",
         "Supervisor": "actorflow.training.supervisor.supervisor",
         "TaskRestarted": "actorflow.training.supervisor.events",

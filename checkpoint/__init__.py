@@ -6,6 +6,7 @@ that keep the files. The core finds them through the entry point groups `actorfl
 and no other part.
 
 command.py    `actorflow checkpoint ls|inspect|verify|clean`: looks at checkpoints without a program
+copies.py     copies of variables in the memory of other tasks
 kernels.py    kernels of Save and Restore
 reading.py    reads a checkpoint, and believes nothing that its checksums don't say
 snapshot.py   the values of a checkpoint at one instant, and their way back

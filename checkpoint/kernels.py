@@ -29,6 +29,7 @@ from actorflow.errors import (
     PermissionDeniedError,
 )
 
+from . import copies as copies  # more kernels
 from .snapshot import Snapshot, SnapshotVariable, at_one_instant, put_back, taken, targets
 from .stores.store import locate, read_all
 

@@ -113,11 +113,12 @@ def taken(variables: Sequence[SnapshotVariable], ctx: KernelContext, state: bool
         value = SavedTensor(target.key, "variable", target.state.on_host(), target.region)
         groups.setdefault(target.device, []).append(value)
     if state:
-        groups.setdefault(ctx.device.name, []).extend(_states(ctx.nodes))
+        groups.setdefault(ctx.device.name, []).extend(states_of(ctx.nodes))
     return groups
 
 
-def _states(nodes: NodeContexts) -> list[SavedTensor]:
+def states_of(nodes: NodeContexts) -> list[SavedTensor]:
+    """What nodes and readers of a task keep between runs."""
     kept = {name: values for name, context in list(nodes.items()) if (values := _kept(context.state))}
     left = {name: values for name, values in nodes.restored.items() if name not in kept}
     tensors = [

@@ -31,6 +31,7 @@ from actorflow.cluster.wire.messages import (
     Explain,
     LearnCosts,
     Measured,
+    MoveNodes,
     PosePlacement,
     Replan,
     RunPlan,
@@ -261,6 +262,11 @@ class RemoteEngine(StepCounts):
         """Forgets all plans."""
         await self.remote.ask(Replan)
         self.remote.forget_plans()
+
+    async def move(self, devices: Mapping[str, str]) -> None:
+        """Gives nodes other devices; values don't move by that."""
+        await self.extend()
+        await self.remote.ask(lambda session: MoveNodes(session, dict(devices)))
 
     async def posed(self) -> SearchProblem | None:
         """The step that runs most and its placement, as the master sees them."""

@@ -62,9 +62,9 @@ class NodeStates:
         """
         kept = restored = saved = None
         for node in nodes:
-            if node.op == "RestoreVariables":
+            if node.op in ("RestoreVariables", "AdoptCopies"):
                 restored = node
-            elif node.op == "TakeVariables":
+            elif node.op in ("TakeVariables", "TakeCopies"):
                 saved = node
             elif keeps_state(node):
                 kept = node

@@ -27,6 +27,7 @@ from actorflow.cluster.wire.messages import (
     LearnCosts,
     ListDevices,
     Measured,
+    MoveNodes,
     OpenSession,
     PosePlacement,
     Prepare,
@@ -157,6 +158,9 @@ class MasterService:
         async def replan(request: Replan) -> None:
             await self._session(request.session, link).replan()
 
+        async def move_nodes(request: MoveNodes) -> None:
+            await self._session(request.session, link).move(request.devices)
+
         async def list_devices(request: ListDevices) -> list[Any]:
             return self._session(request.session, link).device_rows()
 
@@ -188,6 +192,7 @@ class MasterService:
             "waits": waits,
             "replan": replan,
             "list_devices": list_devices,
+            "move_nodes": move_nodes,
             "learn_costs": learn_costs,
             "pose_placement": pose_placement,
             "search_placement": search_placement,

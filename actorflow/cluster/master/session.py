@@ -18,7 +18,7 @@ from actorflow.cluster.master.graph_partitioner import (
     remote_device,
     task_of,
 )
-from actorflow.cluster.master.node_states import NodeStates, keeps_state
+from actorflow.cluster.master.node_states import NodeStates, behind, keeps_state
 from actorflow.cluster.master.registration import MasterPlan, Registrar, Tasks
 from actorflow.cluster.master.steps import MasterSteps
 from actorflow.cluster.wire.links import REPLY_SECONDS, Link
@@ -110,6 +110,21 @@ class MasterSession:
                 plan.stale = plan.stale or any(
                     share.task not in self._tasks.addresses or share.task in links for share in plan.partitioned.shares
                 )
+
+    async def move(self, devices: Mapping[str, str]) -> None:
+        """Gives nodes other devices, with what must be with them. Plans that have any of them are made again at their next run,
+        and others stay."""
+        assert self._planner is not None
+        async with self._lock:
+            moved = await self._planner.move(devices)
+            if any(keeps_state(node) for name in moved if (node := self.graph.nodes.get(name)) is not None):
+                self._states.moved()
+            self._known.clear()
+            self._told = 0
+            for plan in self.plans:
+                if not plan.stale and plan.origin is not None:
+                    wanted = behind(self.graph.nodes, plan.origin[0].wanted)
+                    plan.stale = any(node.name in moved for node in wanted)
 
     def extend(self, since: int, nodes: bytes) -> int:
         """Adds nodes behind the first `since`. Some may be here already: the client sends them again when it did not wait for

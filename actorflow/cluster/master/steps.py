@@ -70,7 +70,7 @@ class MasterSteps:
             UnavailableError: a task is gone.
             OpError: the error of a node.
         """
-        if len(plan.members) != 1 or plan.members[0].link is not None:
+        if plan.stale or len(plan.members) != 1 or plan.members[0].link is not None:
             return StepResult.later(lambda: self._run_members(plan, step, feeds, timeout, trace, asked))
         (member,) = plan.members
 

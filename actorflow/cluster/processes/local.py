@@ -373,6 +373,9 @@ class LocalCluster(Scaling):
             ...     await cluster.allow_files(os.getcwd())
         """
         path = os.fspath(folder)
+        roots = self._template["file_roots"] or ()
+        if path not in roots:
+            self._template = {**self._template, "file_roots": (*roots, path)}
         for task, config in self._config.items():
             roots = config.file_roots or ()
             if path not in roots:

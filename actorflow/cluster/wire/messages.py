@@ -166,6 +166,16 @@ class Replan(Request):
 
 
 @dataclass(frozen=True, slots=True)
+class MoveNodes(Request):
+    """Gives nodes other devices: the map has the device of each, and what must be with it goes there too. Plans that have none of
+    them stay as they are. Values don't move by that."""
+
+    method = "move_nodes"
+    session: int
+    devices: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class ListDevices(Request):
     """Asks for the devices of a session, which change as tasks join and leave: the reply is a list of [device, type]."""
 
@@ -381,6 +391,24 @@ class AskState(Request):
     """Asks for the names of the variables that the task holds."""
 
     method = "ask_state"
+
+
+@dataclass(frozen=True, slots=True)
+class AskCopies(Request):
+    """Asks what copies of variables the task keeps for `owner`: the reply is a packed list of [number of a run, part, names]."""
+
+    method = "ask_copies"
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropState(Request):
+    """Drops variables, which have moved to other tasks, by container and name; and with `copies` what is kept for `owner`."""
+
+    method = "drop_state"
+    owner: str
+    copies: bool
+    variables: list[Any]
 
 
 # Of the chief's supervisor to all tasks

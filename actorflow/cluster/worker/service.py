@@ -12,8 +12,10 @@ from actorflow.cluster.wire.failures import decode_error
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import (
     AbortStep,
+    AskCopies,
     AskState,
     Costs,
+    DropState,
     LinkTraffic,
     Pending,
     Recent,
@@ -76,6 +78,13 @@ class WorkerService:
         async def ask_state(request: AskState) -> list[str]:
             return self._worker.kept()
 
+        async def ask_copies(request: AskCopies) -> bytes:
+            packed: bytes = msgpack.packb(self._worker.copies(request.owner))
+            return packed
+
+        async def drop_state(request: DropState) -> None:
+            self._worker.drop_state(request.owner, request.copies, request.variables)
+
         async def pending(request: Pending) -> str:
             return self._worker.pending()
 
@@ -101,6 +110,8 @@ class WorkerService:
             "release": release,
             "reset": reset,
             "ask_state": ask_state,
+            "ask_copies": ask_copies,
+            "drop_state": drop_state,
             "pending": pending,
             "look": look,
             "carried": carried,

@@ -20,7 +20,9 @@ from actorflow.engine.runtime.diagnostics.post_mortem import PostMortem
 from actorflow.engine.runtime.diagnostics.recorder import Recorder, Recording, rows
 from actorflow.engine.runtime.diagnostics.trace import Trace
 from actorflow.engine.runtime.event_loops.step_result import StepResult
+from actorflow.engine.runtime.state.kept_copies import KeptCopies
 from actorflow.engine.runtime.state.resources import ResourceManager
+from actorflow.engine.runtime.state.variable_state import VariableState
 from actorflow.engine.session.partial.execution import PartialExecution, StepCaller
 from actorflow.engine.session.planning.builder import PlanBuilder
 from actorflow.engine.session.planning.planner import LARGE_GRAPH, on_thread
@@ -102,6 +104,27 @@ class Worker:
                 if has_value or has_entries or has_elements:
                     names.append(name)
         return names
+
+    def copies(self, owner: str) -> list[tuple[int, str, list[str]]]:
+        """What the task keeps of variables for `owner`; see `KeptCopies.rows`."""
+        return [row for kept in self._kept_copies() for row in kept.rows(owner)]
+
+    @property
+    def copied_bytes(self) -> int:
+        """The bytes of all copies of variables that the task keeps."""
+        return sum(kept.nbytes for kept in self._kept_copies())
+
+    def drop_state(self, owner: str, copies: bool, variables: Sequence[Sequence[str]]) -> None:
+        """Drops variables that have moved away, and copies of an owner."""
+        for kept in self._kept_copies() if copies else ():
+            kept.drop(owner)
+        for manager in self.resources.values():
+            for container, name in variables:
+                manager.drop(container, name, VariableState)
+
+    def _kept_copies(self) -> list[KeptCopies]:
+        held = [row[3] for manager in self.resources.values() for row in manager.held()]
+        return [resource for resource in held if isinstance(resource, KeptCopies)]
 
     def _record(self, recording: Recording) -> None:
         folder, task = recording.destination, self.links.me.task

@@ -10,6 +10,7 @@ from actorflow.engine.placement.choose import Posed, Reason
 from actorflow.engine.placement.cost_model import UNMEASURED, Measurements
 from actorflow.engine.placement.explain import explain
 from actorflow.engine.placement.feasible import Candidate, has_state
+from actorflow.engine.placement.groups import UnionFind, required
 from actorflow.engine.placement.logical import is_logical, keeps, logical_workers, mapped
 from actorflow.engine.placement.measuring import NodeMeasurement, measurements
 from actorflow.engine.placement.place import place
@@ -115,6 +116,30 @@ class Placer:
         }
         self._held = {name: device for name, device in self._held.items() if device in names}
         self._reasons = {name: reason for name, reason in self._reasons.items() if name in self.placed}
+
+    def move(self, devices: Mapping[str, str], nodes: Mapping[str, Node]) -> AbstractSet[str]:
+        """Gives nodes other devices from now on. What must be with them is placed again as well; the result has the names of all.
+
+        Args:
+            devices: the device of each node.
+            nodes: of the session's graph, as far as it is here.
+        """
+        nodes = {**nodes, **self._nodes}
+        groups = UnionFind()
+        for name, other, _ in required(nodes, nodes.values()):
+            groups.join(name, other)
+        present = {device.name for device in self._devices}
+        devices = {name: device for name, device in devices.items() if device in present}
+        there = {groups.find(name): device for name, device in devices.items() if name in nodes}
+        moved = set()
+        for name in nodes:
+            device = there.get(groups.find(name))
+            if device is not None and self.placed.get(name, self._held.get(name, device)) != device:
+                moved.add(name)
+        self.placed = {name: device for name, device in self.placed.items() if name not in moved}
+        self._held = {name: device for name, device in self._held.items() if name not in moved} | dict(devices)
+        self._reasons = {name: reason for name, reason in self._reasons.items() if name not in moved}
+        return moved
 
     def pose(self, observed: Sequence[NodeMeasurement]) -> Posed:
         """The question to a search: what runs most often, by what runs have shown, with the present placement. Has no problem

@@ -20,6 +20,7 @@ from actorflow.training.supervisor.events import Event as Event
 from actorflow.training.supervisor.events import LoopStalled as LoopStalled
 from actorflow.training.supervisor.events import ReplicasMapped as ReplicasMapped
 from actorflow.training.supervisor.events import Restored as Restored
+from actorflow.training.supervisor.events import StateMoved as StateMoved
 from actorflow.training.supervisor.events import StepAborted as StepAborted
 from actorflow.training.supervisor.events import TaskRestarted as TaskRestarted
 from actorflow.training.supervisor.events import WaitsForTasks as WaitsForTasks
@@ -38,6 +39,7 @@ __all__ = [
     "RestartPolicy",
     "Restored",
     "Rules",
+    "StateMoved",
     "StepAborted",
     "Supervisor",
     "TaskRestarted",

@@ -199,11 +199,13 @@ class Restored(Event):
         path: the path of the checkpoint; None for initial values.
         step: the global step.
         epoch: the epoch of the cluster.
+        from_copies: whether the values are those of copies in the memory of tasks (`Supervisor(copies=1)`); `path` is None then.
     """
 
     path: str | None
     step: int
     epoch: int
+    from_copies: bool = False
 
 
 @public("af.supervisor")
@@ -242,6 +244,29 @@ class ReplicasMapped(Event):
     """
 
     tasks: Mapping[str, tuple[int, ...]]
+
+
+@public("af.supervisor")
+@dataclass(frozen=True, slots=True)
+class StateMoved(Event):
+    """Variables have moved to other tasks, between two steps.
+
+    Example:
+        >>> ps = "/job:ps/replica:0/task:{}/device:CPU:0".format
+        >>> event = af.supervisor.StateMoved(time=0.0, nodes={"weights": (ps(1), ps(0))}, nbytes=400, seconds=0.02)
+        >>> event.nodes["weights"][1]
+        '/job:ps/replica:0/task:0/device:CPU:0'
+
+    Args:
+        time: seconds since 1970.
+        nodes: the former and the present device of each variable, and of other nodes that keep something.
+        nbytes: the bytes of the variables.
+        seconds: how long no step was made for that.
+    """
+
+    nodes: Mapping[str, tuple[str, str]]
+    nbytes: int
+    seconds: float
 
 
 @public("af.supervisor")

@@ -52,6 +52,13 @@ def check_arguments(recovery: str, is_nowhere: bool) -> None:
         raise InvalidArgumentError("There is nowhere to save to.", hint="checkpoint_dir=..., a folder")
 
 
+def checked_copies(copies: int) -> int:
+    """The number of copies. Raises InvalidArgumentError for none."""
+    if type(copies) is not int or copies < 0:
+        raise InvalidArgumentError(f"copies={copies!r}: it is a number of tasks, 0 for no copies.")
+    return copies
+
+
 class ModelState:
     """The nodes that a supervisor runs, which are added to `graph`. See `Supervisor` for the arguments.
 
@@ -115,16 +122,20 @@ class ModelState:
         if self._shared is not None and self.folder is not None:
             await self._shared.check(session, self.folder)
 
-    async def prepare(self, session: Session) -> tuple[str | None, int]:
+    async def prepare(
+        self, session: Session, from_copies: Callable[[], Awaitable[bool]] | None = None
+    ) -> tuple[str | None, int]:
         """Gives the variables their values: those of the latest checkpoint, or without a checkpoint initial values. The
-        result is the checkpoint's path and the global step.
+        result is the checkpoint's path and the global step. If `from_copies` gives the variables values, and says so, that goes
+        before both.
 
         Raises:
             FailedPreconditionError: variables have no value then; all are named.
             DataLossError: no checkpoint can be read.
         """
-        path = await self._restore(session)
-        if path is None:
+        has_values = from_copies is not None and await from_copies()
+        path = None if has_values else await self._restore(session)
+        if path is None and not has_values:
             await session.run(self._init_op, self._init_feeds)
             if self.init_fn is not None:
                 await self.init_fn(session)

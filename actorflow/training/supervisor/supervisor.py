@@ -31,7 +31,8 @@ from actorflow.public import public
 from actorflow.training.supervisor.events import CheckpointSaved, Event, Events, ReplicasMapped, Restored
 from actorflow.training.supervisor.liveness import Life, Rules
 from actorflow.training.supervisor.logical_workers import LogicalWorkers
-from actorflow.training.supervisor.model_state import ModelState, check_arguments, folder_path
+from actorflow.training.supervisor.model_state import ModelState, check_arguments, checked_copies, folder_path
+from actorflow.training.supervisor.moving.move import StateMoves, jobs_of
 from actorflow.training.supervisor.recovery.attempts import CURRENT, Attempt, Attempts
 from actorflow.training.supervisor.recovery.failure_classifier import FailureClassifier
 from actorflow.training.supervisor.recovery.manager import STEPS, RecoveryManager, chance
@@ -100,6 +101,8 @@ class Supervisor:
         saves: whether it saves checkpoints. Otherwise the program does, and the supervisor restores them.
         replicas: the number of logical workers of the graph; see `af.train.Replicas`. Then no worker's task may keep state,
             and an event tells which task computes which of them whenever that changes.
+        copies: on how many further tasks the values of all variables are kept beside each run that changes something. After the
+            loss of a task that holds variables training goes on from these, and no step is lost. Such runs take turns.
         lost_seconds: with `replicas`, where a scheduler starts tasks again: a lost task that is not back after this number of
             seconds is declared lost, and training goes on with the others. It holds no variables then, and its job has more
             tasks than it needs. Such a task may join again. None waits for it.
@@ -116,6 +119,7 @@ class Supervisor:
     _gate: RunGate
     _classifier: FailureClassifier
     _manager: RecoveryManager | None = None
+    _moves: StateMoves | None = None
     _session: Session | None = None
     _stateful: frozenset[str] | None = None
     _beside_generation = 0
@@ -153,13 +157,14 @@ class Supervisor:
         model: ModelState | None = None,
         saves: bool = True,
         replicas: int | None = None,
+        copies: int = 0,
         lost_seconds: float | None = None,
     ) -> None:
         is_saved = save_steps is not None or save_seconds is not None
         check_arguments(recovery, is_saved and checkpoint_dir is None)
         self.graph = get_default_graph() if graph is None else graph
         self.is_chief = is_chief
-        self._lost_seconds = lost_seconds
+        self._lost_seconds, self._copies = lost_seconds, checked_copies(copies)
         self._workers = None if replicas is None else LogicalWorkers(self.graph, replicas)
         self.model = model or ModelState(
             self.graph,
@@ -254,7 +259,7 @@ class Supervisor:
             restore=self._begin,
             holds_state=self._holds_state,
             keeps_variables=self._keeps_variables,
-            on_members=self._map_replicas,
+            on_members=self._on_members,
             lost_seconds=None if self._workers is None else self._lost_seconds,
             uses=self._uses,
             job=None if self._workers is None else self._workers.job,
@@ -262,7 +267,11 @@ class Supervisor:
             on_up=self._gate.open,
             on_failure=self._gate.fail,
         )
+        self._moves = StateMoves(
+            self.graph, self.model.variables, self._copies, self.session, self._events, self.model.saver
+        )
         self._manager = self._classifier.manager = await watch.begin(target, self._cluster, engine)
+        self._moves.manager = self._manager
         await self._gate.wait()
 
     async def close(self, *, save: bool = True) -> None:
@@ -485,6 +494,9 @@ class Supervisor:
             OpError: any other error of `Session.run`.
         """
         self._is_changed = True
+        moves = self._moves
+        if moves is not None and moves.keeps:
+            return await self.guarded(lambda: moves.run(fetches, feeds, timeout=timeout, trace=trace))
         return await self.guarded(lambda: self.session.run(fetches, feeds, timeout=timeout, trace=trace))
 
     async def guarded(self, start: Callable[[], Awaitable[T]]) -> T:
@@ -568,14 +580,47 @@ class Supervisor:
             )
         present = {job: cluster.spec.task_indices(job) for job in jobs if job in cluster.spec.jobs}
         leaving = [task_name(job, index) for job, indices in present.items() for index in indices[max(jobs[job], 0) :]]
-        if self._workers is not None and not any(map(self._keeps_variables, leaving)):
-            # nothing moves but logical workers, which keep nothing
+        if self._workers is not None:
+            grown = {job: max(count, len(present.get(job, ()))) for job, count in jobs.items()}
+            await manager.let_change([], lambda: cluster.scale(saved=False, **grown))
+            await self.level(leaving, [job for job, count in grown.items() if count > len(present.get(job, ()))])
             await manager.let_change(leaving, lambda: cluster.scale(saved=False, **jobs))
             return
         await self._until_written(None)
         await self.save()
         await manager.change_tasks(leaving, lambda: cluster.scale(saved=True, **jobs))
         await self._gate.wait()
+
+    async def level(self, leaving: Collection[str] = (), jobs: Collection[str] = ()) -> None:
+        """Moves variables between two steps: away from tasks that are about to leave, and so that the tasks of some jobs hold
+        about as many bytes. No step is lost.
+
+        Example:
+            >>> with af.device("/job:ps"):
+            ...     step, x = af.train.get_or_create_global_step(), af.placeholder(af.int64, [])
+            ...     count = step.assign_add(x)
+            >>> async with af.LocalCluster({"worker": 1, "ps": 2}, transport="local") as cluster:
+            ...     async with af.Supervisor(cluster, checkpoint_dir="run") as supervisor:
+            ...         _ = await supervisor.run(count, {x: 1})
+            ...         await supervisor.level(leaving=["/job:ps/task:0"])
+            ...         print(await supervisor.run(count, {x: 1}), supervisor.session.placement(step.op)[:14])
+            2 /job:ps/replic
+
+        Args:
+            leaving: the names of the tasks.
+            jobs: the names of the jobs.
+
+        Raises:
+            FailedPreconditionError: something can't leave its task, for it asks for the task by its number, or is a table or a
+                queue; its name is said.
+            UnavailableError: steps are under way that wait for something.
+        """
+        moves = self._moves
+        jobs = jobs_of(self._stateful or ()) & frozenset(jobs)
+        if moves is not None and (jobs or any(map(self._keeps_variables, leaving))):
+            await self._until_written(None)
+            await self.guarded(lambda: moves.move(leaving, jobs))
+            self._stateful = moves.settled()
 
     async def _save(self, step: int, taken: Callable[[], object] = lambda: None) -> str:
         def go_on() -> None:
@@ -589,23 +634,39 @@ class Supervisor:
 
     async def _begin(self) -> None:
         """Training can begin, or go on."""
-        path, step = await self._prepare()
-        if path is None and self._saves:  # to go back to until the first periodic save, random counters included
+        path, step, has_copies = await self._prepare()
+        if (
+            path is None and not has_copies and self._saves
+        ):  # to go back to until the first periodic save, random counters included
             await self._save(step)
 
-    async def _prepare(self) -> tuple[str | None, int]:
-        """Gives variables their values: those of a checkpoint, whose path is in the result, or initial values."""
+    async def _prepare(self) -> tuple[str | None, int, bool]:
+        """Gives variables their values: those of a checkpoint, whose path is in the result, of copies, as the result says, or
+        initial values."""
         if not self._is_shared:
             await self.model.check_folder(self.session)
             self._is_shared = True
-        path, step = await self.model.prepare(self.session)
-        self._timer.begin(step, anyio.current_time())
-        self._is_changed = False
-        if self._manager is not None:
-            self._stateful = frozenset(task_of(self.session.placement(v.op)) for v in self.model.variables)
-        self._events.tell(Restored, path, step, self.epoch)
+        has_copies = False
+
+        async def from_copies() -> bool:
+            nonlocal has_copies
+            has_copies = self._moves is not None and await self._moves.restore()
+            return has_copies
+
+        path, step = await self.model.prepare(self.session, from_copies)
+        if not has_copies:  # else the last checkpoint is that of before
+            self._timer.begin(step, anyio.current_time())
+            self._is_changed = False
+        if self._moves is not None:
+            self._stateful = self._moves.settled()
+        self._events.tell(Restored, path, step, self.epoch, has_copies)
         self._map_replicas([d.name for d in self.session.list_devices()] if self._manager is None else self.lives)
-        return path, step
+        return path, step, has_copies
+
+    def _on_members(self, tasks: Collection[str]) -> None:
+        if self._moves is not None:
+            self._moves.changed()
+        self._map_replicas(tasks)
 
     def _map_replicas(self, tasks: Collection[str]) -> None:
         """Tells which task computes which logical workers, if that has changed."""

@@ -250,5 +250,9 @@ COVERED_ELSEWHERE: dict[str, str] = {
     "CommitCheckpoint": (
         "checkpoint/test_checkpoint_faults.py::test_f66_a_crash_at_any_operation_leaves_the_old_or_the_new_checkpoint"
     ),
+    "TakeCopies": "training/supervisor/test_moving.py::test_a_server_is_lost_and_no_step_with_copies",
+    "KeepCopies": "training/supervisor/test_moving.py::test_a_server_is_lost_and_no_step_with_copies",
+    "GiveCopies": "training/supervisor/test_moving.py::test_a_server_is_lost_and_no_step_with_copies",
+    "AdoptCopies": "training/supervisor/test_moving.py::test_a_server_is_lost_and_no_step_with_copies",
     "RestoreVariables": "checkpoint/test_checkpoint.py::test_f66_every_type_and_shape_comes_back_bit_for_bit",
 }

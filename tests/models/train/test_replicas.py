@@ -304,7 +304,8 @@ EFFECTS = {
 }  # fmt: skip
 """Ops with an effect of one run, which keep nothing on their task."""
 OF_A_RUN = {
-    "DatasetToSingleElement", "GetSessionHandle", "PagedAttention", "StackV2", "TakeVariables", "TensorArrayV3",
+    "AdoptCopies", "DatasetToSingleElement", "GetSessionHandle", "GiveCopies", "KeepCopies", "PagedAttention", "StackV2",
+    "TakeCopies", "TakeVariables", "TensorArrayV3",
 }  # fmt: skip
 """Ops that keep something for one run, or for their session."""
 FIRST_INPUTS = {

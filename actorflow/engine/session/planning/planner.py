@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -146,6 +147,19 @@ class Planner(Generic[P]):
                 self._candidate = None
 
         await on_thread(change)
+
+    async def move(self, devices: Mapping[str, str]) -> AbstractSet[str]:
+        """Gives nodes other devices, and lets go of all plans; see `Placer.move`."""
+
+        def change() -> AbstractSet[str]:
+            with self._lock:
+                moved = self.placer.move(devices, self.graph.nodes)
+                if moved:
+                    self._plans.clear()
+                    self._candidate = None
+            return moved
+
+        return await on_thread(change)
 
     def learn(self, learned: Sequence[NodeMeasurement], links: LinkCosts | None) -> None:
         """Takes costs that other runs have taught; see `Placer.learn`."""

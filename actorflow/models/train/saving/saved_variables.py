@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from actorflow.base.shapes import Shape
@@ -83,15 +84,16 @@ def in_this_process(variable: Any) -> Any:
     return copy
 
 
-def by_task(variables: Sequence[Saved]) -> dict[str, list[Saved]]:
+def by_task(variables: Sequence[Saved], homes: Mapping[str, str] = MappingProxyType({})) -> dict[str, list[Saved]]:
     """The variables by the task on which the placer puts them; "" for those that may be on any.
 
-    A variable without a device goes to the device of what refers to it: of an update on a parameter server, say.
+    A variable without a device goes to the device of what refers to it: of an update on a parameter server, say. `homes` has the
+    tasks of variables that a session has placed, by their nodes.
     """
     tasks: dict[str, list[Saved]] = {}
     pulled: Mapping[str, str] | None = None
     for saved in variables:
-        task = str(DeviceSpec.parse(saved.variable.device).task_of())
+        task = homes.get(saved.variable.op.name) or str(DeviceSpec.parse(saved.variable.device).task_of())
         if not task:
             if pulled is None:
                 pulled = _tasks_by_reference(saved.variable.graph)

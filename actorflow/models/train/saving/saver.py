@@ -190,6 +190,7 @@ class Saver:
         self._kept = KeptCheckpoints(max_to_keep, keep_checkpoint_every_n_hours, clock)
         self._lock = threading.Lock()
         self._written: tuple[int, bytes] | None = None
+        self._homes: Mapping[str, str] = {}
         self._variables: list[Saved] | None = None
         self._graph: Graph
         self._here: list[Any] = []
@@ -232,9 +233,9 @@ class Saver:
         with self._graph.as_default(), self._graph.control_dependencies(None), self._graph.name_scope(self._name):
             self._prefix = placeholder(string, [], name="prefix")
             takes, saves, restores = [], [], []
-            tasks = by_task(variables)
+            tasks = by_task(variables, self._homes)
             if self._state:
-                for task in tasks_with_state(self._graph):
+                for task in (*tasks_with_state(self._graph), *self._homes.values()):
                     tasks.setdefault(task, [])
             for device, several in tasks.items():
                 keys, handles = [saved.key for saved in several], [saved.variable.op for saved in several]
@@ -256,6 +257,19 @@ class Saver:
             self._save_op = commit_checkpoint(self._prefix, saves, format=self._format_name, name="CommitCheckpoint")
             self._restore_op = group(*restores, name="restore_all")
             self._writers = [node.op for node in (*saves, self._save_op)]
+
+    def _rebuild(self, homes: Mapping[str, str]) -> None:
+        """Makes other nodes, for a session that has put variables, and nodes that keep something, on the tasks `homes`."""
+        if homes != self._homes and not self._here:
+            self._homes, self._variables = dict(homes), None
+            finalized = self._graph.finalized
+            self._graph._unsafe_unfinalize()
+            try:
+                with self._graph.as_default():
+                    self.build()
+            finally:
+                if finalized:
+                    self._graph.finalize()
 
     def _eagerly(self, call: Callable[[blocking.Session], T]) -> T:
         """The result of `call` with a session in which eager variables have their values."""

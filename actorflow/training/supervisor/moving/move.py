@@ -1,0 +1,241 @@
+"""`StateMoves`: variables that go to other tasks between two steps, and those that come back from copies after a loss.
+
+A move is decided by the chief's supervisor alone, and is made while its session has no step in flight:
+
+1. All variables are kept as they are, those that move on the tasks to which they go.
+2. The session's master gives their nodes other devices.
+3. The variables get their values at their new places.
+4. The former places drop theirs.
+
+Each is a step or a request of the chief's session, so a new epoch fences it. A loss before the second leaves all as it was. After
+it variables may lack values; then the epoch ends, and the copies of the first are the checkpoint from which training goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import anyio
+import msgpack
+
+from actorflow.base.reports.logs import get_logger
+from actorflow.cluster.client.engine import RemoteEngine
+from actorflow.cluster.config.spec import parse_task
+from actorflow.cluster.master.graph_partitioner import task_of
+from actorflow.cluster.wire.messages import AskCopies, DropState
+from actorflow.engine.session.session import Session
+from actorflow.errors import AbortedError, FailedPreconditionError, OpError, UnavailableError
+from actorflow.graph.device_spec import DeviceSpec
+from actorflow.graph.graph import Graph
+from actorflow.models.train.saving.saver import Saver
+from actorflow.training.supervisor.events import Events, StateMoved
+from actorflow.training.supervisor.moving.balance import Moves, balanced
+from actorflow.training.supervisor.moving.copies import StateCopies
+from actorflow.training.supervisor.moving.state_groups import state_groups
+from actorflow.training.supervisor.recovery.manager import RecoveryManager
+
+_LOG = get_logger("supervisor")
+_MOST_NAMED = 4
+_ASK_SECONDS = 5.0
+
+
+class StateMoves:
+    """The moves of one training.
+
+    Args:
+        graph, variables, count: see `StateCopies`.
+        session, events, saver: of the supervisor.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        variables: Sequence[Any],
+        count: int,
+        session: Session,
+        events: Events,
+        saver: Saver | None = None,
+    ) -> None:
+        self._graph, self._all, self._count, self._saver = graph, variables, count, saver
+        self._session, self._events = session, events
+        self.manager: RecoveryManager
+        self.copies: StateCopies | None = None
+        self._is_stale = False
+        """Whether the session may have other devices than it says."""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether each run leaves copies."""
+        return self._count > 0
+
+    def ready(self) -> StateCopies:
+        """The copies, whose nodes are made at their first use."""
+        if self.copies is None:
+            self.copies = StateCopies(self._graph, self._all, self._count)
+            self.copies.settle(self._session)
+        return self.copies
+
+    def changed(self) -> None:
+        """Tasks have joined or left."""
+        self._is_stale = True
+
+    async def _refresh(self) -> None:
+        if self._is_stale:
+            self._is_stale = False
+            try:
+                await self._engine.remote.refresh_devices()
+            except OpError:
+                self._is_stale = True
+                raise
+
+    @property
+    def _engine(self) -> RemoteEngine:
+        engine = self._session._engine
+        assert isinstance(engine, RemoteEngine)
+        return engine
+
+    # ---- beside steps
+
+    async def run(self, fetches: Any, feeds: Mapping[Any, Any] | None, **options: Any) -> Any:
+        """A run that leaves copies."""
+        while True:
+            await self._refresh()
+            try:
+                return await self.ready().run(self._session, fetches, feeds, **options)
+            except OpError as error:
+                if not (self._is_stale and (error.node or "").startswith("copies")):
+                    raise  # else a task has left that was to keep copies, and nothing has begun
+
+    # ---- after a loss
+
+    async def restore(self) -> bool:
+        """Gives all variables the values of the last run of which all copies are there. The result is whether such a run was."""
+        if self.copies is None:
+            await self._tell_saver()
+            return False
+        await self._engine.remote.refresh_devices()
+        self._is_stale = False
+        newest = self.copies.newest(await self._rows(self.copies))
+        present = {device.name for device in self._session.list_devices()}
+        await self._engine.move({name: home for name, home in self.copies.homes.items() if home in present})
+        await self._session.warmup(list(self._all))  # variables of tasks that are gone get other places
+        self.copies.settle(self._session)
+        if self._saver is not None:
+            self._saver._rebuild(self.copies.tasks(self._session))
+        if newest is None:
+            return False
+        run, holders = newest
+        await self.copies.adopt(self._session, run, holders)
+        _LOG.info("variables have their values from copies", run=run, tasks=sorted(set(holders.values())))
+        return True
+
+    async def _tell_saver(self) -> None:
+        """Lets the saver know where variables are that ask for a job with several tasks."""
+        requests = {DeviceSpec.parse(variable.device) for variable in self._all}
+        devices = [device.spec.task_of() for device in self._session.list_devices()]
+        has_choice = any(len({device for device in devices if spec.task_of().matches(device)}) > 1 for spec in requests)
+        if self._saver is not None and has_choice:
+            await self._session.warmup(list(self._all))
+            places = {v.op.name: str(DeviceSpec.parse(self._session.placement(v.op)).task_of()) for v in self._all}
+            if len(set(places.values())) > 1:
+                self._saver._rebuild(places)
+
+    async def _rows(self, copies: StateCopies) -> Mapping[str, Sequence[tuple[int, str, Sequence[str]]]]:
+        rows: dict[str, Sequence[tuple[int, str, Sequence[str]]]] = {}
+
+        async def ask(task: str) -> None:
+            try:
+                with anyio.fail_after(_ASK_SECONDS):
+                    packed = await self.manager.monitor.call(task, AskCopies(copies.owner))
+            except (OpError, TimeoutError) as error:
+                _LOG.info("a task does not tell its copies", task=task, error=str(error))
+                return
+            rows[task] = [(run, part, names) for run, part, names in msgpack.unpackb(packed)]
+
+        async with anyio.create_task_group() as group:
+            for task, life in self.manager.monitor.lives.items():
+                if life.is_up:
+                    group.start_soon(ask, task)
+        return rows
+
+    # ---- between two steps
+
+    def settled(self) -> frozenset[str]:
+        """Takes the places of the variables after a restore, and tells the tasks that hold variables."""
+        if self.copies is not None:
+            self.copies.settle(self._session)
+            if self._saver is not None:
+                self._saver._rebuild(self.copies.tasks(self._session))
+        return frozenset(task_of(self._session.placement(variable.op)) for variable in self._all)
+
+    def plan(self, leaving: Collection[str], jobs: Collection[str]) -> Moves:
+        """Which nodes move where; see `balanced`."""
+        specs = [device.spec for device in self._session.list_devices()]
+        placed = self._engine.placements()
+        names = [variable.op.name for variable in self._all]
+        if self.copies is not None:
+            placed = {**placed, **self.copies.homes}
+        return balanced(state_groups(self._graph, names, placed, specs), leaving, jobs)
+
+    async def move(self, leaving: Collection[str], jobs: Collection[str]) -> Moves:
+        """Takes variables from tasks that leave, and levels those of jobs that have got tasks.
+
+        Raises:
+            FailedPreconditionError: variables, tables or queues can't leave their task; names them.
+            UnavailableError: steps are under way that do not end; nothing has changed.
+            OpError: a task was lost meanwhile.
+        """
+        self._is_stale = True
+        await self._refresh()
+        moves = self.plan(leaving, jobs)
+        if moves.stuck:
+            tasks, names = ", ".join(sorted(leaving)), "; ".join(moves.stuck[:_MOST_NAMED])
+            raise FailedPreconditionError(
+                f"{tasks} can't leave, for the last copy would be lost of {names}.",
+                hint="Ask for a job and not for a task (af.device('/job:ps')), or let another task of the job join first.",
+            )
+        if not moves.devices:
+            return moves
+        copies = self.ready()
+        begin = anyio.current_time()
+        sources = {name: placed for name in moves.devices if (placed := copies.homes.get(name)) is not None}
+        async with copies.turn, self._session._snapshot(consistent=True):
+            if self._engine.admission.inflight:
+                raise UnavailableError("Variables don't move now, since steps are under way that wait.")
+            await copies.take(self._session, moves.devices)
+            run, layout = copies.last()
+            await self._rehome(copies, moves, run, {part.name: task_of(part.next_home) for part in layout})
+        await self._drop(copies, sources)
+        places = {name: (sources[name], moves.devices[name]) for name in sources}
+        self._events.tell(StateMoved, places, moves.nbytes, anyio.current_time() - begin)
+        return moves
+
+    async def _rehome(self, copies: StateCopies, moves: Moves, run: int, holders: Mapping[str, str]) -> None:
+        former = dict(copies.homes)
+        try:
+            await self._engine.move(moves.devices)
+            copies.homes |= moves.devices
+            await copies.adopt(self._session, run, holders, moves.devices.keys())
+        except BaseException as error:
+            copies.homes = former | dict(moves.devices)
+            self.manager.take_back(AbortedError(f"Variables were about to move: {error}"))
+            raise
+
+    async def _drop(self, copies: StateCopies, sources: Mapping[str, str]) -> None:
+        """Lets the former places drop the variables, and all tasks what they have kept for the move."""
+        by_task: dict[str, list[list[str]]] = {} if self.keeps else {task: [] for task in self.manager.monitor.lives}
+        for name, device in sources.items():
+            if name in copies.variables:
+                attrs = self._graph.nodes[name].attrs
+                by_task.setdefault(task_of(device), []).append([attrs["container"], attrs["shared_name"] or name])
+        for task, variables in by_task.items():
+            try:
+                await self.manager.monitor.call(task, DropState(copies.owner, not self.keeps, variables))
+            except OpError as error:
+                _LOG.warning("a task does not drop what has moved", task=task, error=str(error))
+
+
+def jobs_of(tasks: Collection[str]) -> frozenset[str]:
+    """The jobs of tasks."""
+    return frozenset(parse_task(task)[0] for task in tasks)
