@@ -118,7 +118,7 @@ def taken(variables: Sequence[SnapshotVariable], ctx: KernelContext, state: bool
 
 
 def states_of(nodes: NodeContexts) -> list[SavedTensor]:
-    """What nodes and readers of a task keep between runs."""
+    """The states that nodes and readers of a task keep between runs."""
     kept = {name: values for name, context in list(nodes.items()) if (values := _kept(context.state))}
     left = {name: values for name, values in nodes.restored.items() if name not in kept}
     tensors = [

@@ -341,6 +341,8 @@ class Server:
             "incarnation": f"{self.identity.incarnation:x}",
             "epoch": self.epoch,
             "state": "draining" if self.draining else "live",
+            "leaving": self.worker.leaving,
+            "copied_bytes": self.worker.copied_bytes,
             "pid": machine.pid(),
             "python": sys.version.split()[0],
             "version": VERSION,
@@ -441,6 +443,7 @@ class Server:
                 raise InvalidArgumentError(f"Epoch {request.epoch} was begun by another chief.")
             if request.epoch >= self.epoch:
                 self._chief, self.master.only = link.task, request.only
+                self.worker.has_supervisor = True
             await self.set_epoch(request.epoch)
 
         async def status(request: Status) -> dict[str, Any]:

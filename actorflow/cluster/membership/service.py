@@ -33,6 +33,9 @@ _RESERVED_SECONDS = 60.0
 _AGAIN_SECONDS = 0.25
 _WATCH_SECONDS = 1.0
 _MOST_NAMED = 4
+_MOVE_SECONDS = 10.0
+"""So long a task that leaves waits for a supervisor to move its variables."""
+_MOVE_PAUSE, _LONGEST_PAUSE = 0.02, 0.2
 
 
 class Membership:
@@ -206,8 +209,17 @@ class Membership:
         return view
 
     async def _check_stateless(self, task: str, address: str) -> None:
-        names = await (await self._reach(task, address)).call(AskState(), timeout=CONNECT_SECONDS)
+        """Raises FailedPreconditionError where a task holds the only copy of something. A supervisor, if there is any, has some
+        time to move it."""
+        link, pause = await self._reach(task, address), _MOVE_PAUSE
+        until = anyio.current_time() + _MOVE_SECONDS
+        names, has_supervisor = await link.call(AskState(True), timeout=CONNECT_SECONDS)
+        while names and has_supervisor and anyio.current_time() < until:
+            await anyio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+            names, has_supervisor = await link.call(AskState(True), timeout=CONNECT_SECONDS)
         if names:
+            await link.call(AskState(False), timeout=CONNECT_SECONDS)
             more = "" if len(names) <= _MOST_NAMED else f" and {len(names) - _MOST_NAMED} more"
             raise FailedPreconditionError(
                 f"{task} holds the only copy of {', '.join(names[:_MOST_NAMED])}{more}; it does not leave with that.",

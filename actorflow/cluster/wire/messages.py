@@ -388,9 +388,11 @@ LEAVING = ("drained", "saved", "lost")
 
 @dataclass(frozen=True, slots=True)
 class AskState(Request):
-    """Asks for the names of the variables that the task holds."""
+    """Asks for what the task holds: the reply is [names, whether a supervisor has begun the task's epoch]. With `leaving` the
+    task is about to leave, and its status says so until it is asked again: a supervisor moves variables away then."""
 
     method = "ask_state"
+    leaving: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,8 +75,9 @@ class WorkerService:
         async def reset(request: Reset) -> None:
             self._worker.reset(request.containers)
 
-        async def ask_state(request: AskState) -> list[str]:
-            return self._worker.kept()
+        async def ask_state(request: AskState) -> list[Any]:
+            self._worker.leaving = request.leaving
+            return [self._worker.kept(), self._worker.has_supervisor]
 
         async def ask_copies(request: AskCopies) -> bytes:
             packed: bytes = msgpack.packb(self._worker.copies(request.owner))

@@ -87,6 +87,10 @@ class Worker:
         """Steps that were aborted before they began here, with who did so: no one ends another one's."""
         self.draining = False
         """Whether the task is about to end, and begins no steps any more."""
+        self.leaving = False
+        """Whether the task leaves the cluster as soon as its variables are elsewhere."""
+        self.has_supervisor = False
+        """Whether a supervisor has begun the epoch."""
 
     def check_open(self) -> None:
         """Raises UnavailableError where no step may begin any more."""
@@ -106,7 +110,7 @@ class Worker:
         return names
 
     def copies(self, owner: str) -> list[tuple[int, str, list[str]]]:
-        """What the task keeps of variables for `owner`; see `KeptCopies.rows`."""
+        """The copies of variables that the task keeps for `owner`; see `KeptCopies.rows`."""
         return [row for kept in self._kept_copies() for row in kept.rows(owner)]
 
     @property

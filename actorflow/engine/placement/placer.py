@@ -118,7 +118,8 @@ class Placer:
         self._reasons = {name: reason for name, reason in self._reasons.items() if name in self.placed}
 
     def move(self, devices: Mapping[str, str], nodes: Mapping[str, Node]) -> AbstractSet[str]:
-        """Gives nodes other devices from now on. What must be with them is placed again as well; the result has the names of all.
+        """Gives nodes other devices from now on. Nodes that must be with them are placed again as
+        well; the result has the names of all.
 
         Args:
             devices: the device of each node.

@@ -41,6 +41,7 @@ class _Watched:
     resident_bytes: int | None = None
     tensor_bytes: int | None = None
     last_node: str | None = None
+    leaving: bool = False
     report: DeathReport | None = None
     again: anyio.Event | None = None
     """Set when the task was started again; until then no one answers there who should be listened to."""
@@ -142,6 +143,11 @@ class Monitor:
     def counts(self, task: str) -> bool:
         """Whether a task has to answer: it is up, or needed."""
         return task in self._needed or self._tasks[task].life.is_up
+
+    @property
+    def leaving(self) -> list[str]:
+        """The tasks that want to leave the cluster, as soon as their variables are elsewhere."""
+        return [task for task, watched in self._tasks.items() if watched.leaving]
 
     def report(self, task: str) -> DeathReport | None:
         """How the task was lost last."""
@@ -298,6 +304,7 @@ class Monitor:
             except OpError:
                 return  # the end of the link tells
             watched.resident_bytes = status.get("resident_bytes")
+            watched.leaving = bool(status.get("leaving"))
             self._on_epoch(task, int(status["epoch"]))
             watched.last_node = next(iter(status["kernels"]), None)
             watched.tensor_bytes = sum(device["live_bytes"] for device in status["devices"])

@@ -21,9 +21,7 @@ from actorflow.cluster.wire.links import START_SECONDS
 from actorflow.engine.runtime.diagnostics.trace import Trace
 from actorflow.engine.session.session import Session
 from actorflow.engine.transport.heartbeat import FAR, NEAR, Heartbeat
-from actorflow.errors import (
-    FailedPreconditionError,
-)
+from actorflow.errors import AbortedError, FailedPreconditionError
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
 from actorflow.models.train.saving.saver import Saver
@@ -120,6 +118,8 @@ class Supervisor:
     _classifier: FailureClassifier
     _manager: RecoveryManager | None = None
     _moves: StateMoves | None = None
+    _refused: tuple[Collection[str], Collection[str]] | None = None
+    """The last wish to move variables that could not be met."""
     _session: Session | None = None
     _stateful: frozenset[str] | None = None
     _beside_generation = 0
@@ -429,13 +429,38 @@ class Supervisor:
             ...         print(step, await supervisor.run(v))
             0 3.0
         """
-        await self._gate.wait()
-        return Attempt(self, step, self._gate.generation)
+        while True:
+            await self._gate.wait()
+            attempt = Attempt(self, step, self._gate.generation)
+            try:
+                await self._follow_members()
+            except Exception as error:
+                if not isinstance(error, AbortedError):
+                    raise
+            else:
+                return attempt
+
+    async def _follow_members(self) -> None:
+        """Moves variables, where tasks want to leave or have joined."""
+        moves = self._moves
+        if moves is None or self._manager is None or self._workers is None:
+            return
+        leaving = [task for task in self._manager.monitor.leaving if self._keeps_variables(task)]
+        wishes = frozenset(leaving), moves.take_joined(self._stateful or ())
+        if not any(wishes):
+            self._refused = None
+        elif wishes != self._refused:
+            try:
+                await self.level(*wishes)
+            except FailedPreconditionError as error:
+                self._refused = wishes  # until something else is wished for
+                _LOG.warning("variables stay where they are", tasks=leaving, error=str(error))
 
     async def _between_steps(self, attempt: Attempt, until: int | None) -> int:
         """Saves a checkpoint if it is due, and gives the global step."""
         attempt.enter()
         try:
+            await self._follow_members()
             step = await self.guarded(lambda: self.model.step(self.session))
             ends = until is not None and step >= until
             if self._saves:
@@ -612,8 +637,7 @@ class Supervisor:
 
         Raises:
             FailedPreconditionError: something can't leave its task, for it asks for the task by its number, or is a table or a
-                queue; its name is said.
-            UnavailableError: steps are under way that wait for something.
+                queue; its name is said. Or steps are under way that wait for something.
         """
         moves = self._moves
         jobs = jobs_of(self._stateful or ()) & frozenset(jobs)
@@ -665,7 +689,7 @@ class Supervisor:
 
     def _on_members(self, tasks: Collection[str]) -> None:
         if self._moves is not None:
-            self._moves.changed()
+            self._moves.changed(tasks)
         self._map_replicas(tasks)
 
     def _map_replicas(self, tasks: Collection[str]) -> None:

@@ -49,12 +49,16 @@ class Trained:
         self.history: list[Any] = []
 
     async def run(
-        self, jobs: dict[str, int], scales: dict[int, dict[str, int]], kills: dict[int, str] | None = None
+        self,
+        jobs: dict[str, int],
+        scales: dict[int, dict[str, int]],
+        kills: dict[int, str] | None = None,
+        steps: int = STEPS,
     ) -> list[bytes]:
         model, kills = Model(), kills or {}
         async with af.LocalCluster(jobs, transport="local") as cluster:
             async with af.Supervisor(cluster, model.graph, **self.options) as supervisor:
-                async for attempt in supervisor.steps(until=STEPS):
+                async for attempt in supervisor.steps(until=steps):
                     async with attempt as step:
                         if step in kills:
                             await cluster.kill(kills.pop(step))
@@ -111,7 +115,7 @@ async def test_a_server_is_lost_and_no_step_with_copies(tmp_path: Path, victim: 
 
 
 async def test_without_copies_training_goes_back_to_the_checkpoint(tmp_path: Path, undisturbed: list[bytes]) -> None:
-    changed = Trained(tmp_path, save_steps=3)
+    changed = Trained(tmp_path, save_steps=3, save_beside=False)
     bits = await changed.run({"ps": 1, "worker": 1}, {1: {"ps": 2}}, {5: "/job:ps/task:1"})
     assert bits == undisturbed
     assert not any(event.from_copies for event in changed.told(Restored))
@@ -138,6 +142,34 @@ async def test_state_that_cannot_move_is_named_and_training_goes_on(
             with pytest.raises(errors.FailedPreconditionError, match=f"can't leave, for the last copy .*{sentence}"):
                 await supervisor.level(leaving=leaving)
             await supervisor.run(model.train)
+
+
+async def test_servers_that_join_and_leave_by_themselves_get_and_give_variables(tmp_path: Path) -> None:
+    model, steps, left = Model(), 0, anyio.Event()
+    async with af.LocalCluster({"ps": 1, "worker": 1}, transport="local") as cluster:
+
+        async def change() -> None:
+            await cluster.scale(ps=2)
+            async for event in supervisor.events():
+                if isinstance(event, StateMoved):
+                    break
+            await cluster.scale(ps=1)  # waits until its variables are elsewhere
+            left.set()
+
+        async with af.Supervisor(cluster, model.graph, checkpoint_dir=tmp_path, replicas=REPLICAS) as supervisor:
+            async with anyio.create_task_group() as group:
+                group.start_soon(change)
+                async for attempt in supervisor.steps():
+                    async with attempt as step:
+                        await supervisor.run(model.train)
+                    steps = step + 1
+                    if left.is_set():
+                        break
+            values = await supervisor.run(model.values)
+            moved = [event for event in supervisor.history if isinstance(event, StateMoved)]
+    assert [{device for _, device in event.nodes.values()} for event in moved] == [{server(1)}, {server(0)}]
+    undisturbed = await Trained(tmp_path / "one").run({"ps": 1, "worker": 1}, {}, steps=steps)
+    assert [np.asarray(value).tobytes() for value in values] == undisturbed
 
 
 def server(task: int) -> str:

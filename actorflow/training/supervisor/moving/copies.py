@@ -247,10 +247,10 @@ class StateCopies:
                 place = next(place for place in part.places if task_of(place) == holders[part.name])
                 with self._graph.device(place):
                     types = [self._types[name] for name in names]
-                    given = give_copies(
+                    parts = give_copies(
                         self._stamps[0], owner=self.owner, part=part.name, keys=names, dtypes=types, name="GiveCopies"
                     )
-                *tensors, state = _listed(given)
+                *tensors, state = _listed(parts)
                 values.update(zip(names, tensors, strict=True))
                 if part.has_state:
                     states.append(state)

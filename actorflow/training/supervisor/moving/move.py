@@ -25,7 +25,7 @@ from actorflow.cluster.config.spec import parse_task
 from actorflow.cluster.master.graph_partitioner import task_of
 from actorflow.cluster.wire.messages import AskCopies, DropState
 from actorflow.engine.session.session import Session
-from actorflow.errors import AbortedError, FailedPreconditionError, OpError, UnavailableError
+from actorflow.errors import AbortedError, FailedPreconditionError, OpError
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
 from actorflow.models.train.saving.saver import Saver
@@ -61,6 +61,9 @@ class StateMoves:
         self._session, self._events = session, events
         self.manager: RecoveryManager
         self.copies: StateCopies | None = None
+        self._members: frozenset[str] = frozenset()
+        self._joined: frozenset[str] = frozenset()
+        """The jobs of tasks that have joined, and may take a share."""
         self._is_stale = False
         """Whether the session may have other devices than it says."""
 
@@ -76,9 +79,17 @@ class StateMoves:
             self.copies.settle(self._session)
         return self.copies
 
-    def changed(self) -> None:
-        """Tasks have joined or left."""
+    def changed(self, tasks: Collection[str]) -> None:
+        """Tasks have joined or left; these are there now."""
         self._is_stale = True
+        if self._members:
+            self._joined |= jobs_of(set(tasks) - self._members)
+        self._members = frozenset(tasks)
+
+    def take_joined(self, holders: Collection[str]) -> frozenset[str]:
+        """The jobs of tasks that have joined since this was asked last, of those that hold variables."""
+        joined, self._joined = self._joined & jobs_of(holders), frozenset()
+        return joined
 
     async def _refresh(self) -> None:
         if self._is_stale:
@@ -182,8 +193,8 @@ class StateMoves:
         """Takes variables from tasks that leave, and levels those of jobs that have got tasks.
 
         Raises:
-            FailedPreconditionError: variables, tables or queues can't leave their task; names them.
-            UnavailableError: steps are under way that do not end; nothing has changed.
+            FailedPreconditionError: variables, tables or queues can't leave their task, and are named; or steps are under way
+                that do not end. Nothing has changed.
             OpError: a task was lost meanwhile.
         """
         self._is_stale = True
@@ -202,7 +213,7 @@ class StateMoves:
         sources = {name: placed for name in moves.devices if (placed := copies.homes.get(name)) is not None}
         async with copies.turn, self._session._snapshot(consistent=True):
             if self._engine.admission.inflight:
-                raise UnavailableError("Variables don't move now, since steps are under way that wait.")
+                raise FailedPreconditionError("Variables don't move now, since steps are under way that wait.")
             await copies.take(self._session, moves.devices)
             run, layout = copies.last()
             await self._rehome(copies, moves, run, {part.name: task_of(part.next_home) for part in layout})
