@@ -628,8 +628,8 @@ class Supervisor:
             ...     async with af.Supervisor(cluster, checkpoint_dir="run") as supervisor:
             ...         _ = await supervisor.run(count, {x: 1})
             ...         await supervisor.level(leaving=["/job:ps/task:0"])
-            ...         print(await supervisor.run(count, {x: 1}), supervisor.session.placement(step.op)[:14])
-            2 /job:ps/replic
+            ...         print(await supervisor.run(count, {x: 1}), supervisor.session.placement(step.op).split("/")[3])
+            2 task:1
 
         Args:
             leaving: the names of the tasks.

@@ -106,5 +106,5 @@ def _nbytes(node: Node) -> int:
     dtype = node.attrs.get("dtype")
     if shape is None or None in tuple(shape) or dtype is None:
         return _UNKNOWN_BYTES
-    each: int = getattr(dtype, "size", None) or _UNKNOWN_BYTES
-    return math.prod(shape) * each
+    size: int = math.prod(shape) * (getattr(dtype, "size", None) or _UNKNOWN_BYTES)
+    return size
