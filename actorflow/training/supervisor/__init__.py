@@ -9,6 +9,7 @@ shared_folder.py   whether all tasks that write checkpoints have the same folder
 events.py          what a supervisor tells
 supervisor.py      `Supervisor`, all of these together; watch.py joins them
 blocking.py        the same for code without `await`
+moving/            variables that go to other tasks, and copies of them
 recovery/          from a loss to the step after the last checkpoint
 """
 

@@ -88,6 +88,7 @@ class Supervisor(BlockingFacade[asynchronous.Supervisor]):
     run = blocking(asynchronous.Supervisor.run)
     save = blocking(asynchronous.Supervisor.save)
     scale = blocking(asynchronous.Supervisor.scale)
+    level = blocking(asynchronous.Supervisor.level)
 
     def steps(self, until: int | None = None) -> Iterator[BlockingAttempt]:
         """See `actorflow.Supervisor.steps`."""

@@ -5,6 +5,7 @@ accumulators.py        conditional accumulators: gradients of many steps, summed
 assign.py              TensorFlow's functions that change a variable: `assign`, `assign_add`, `scatter_add` and so on
                        (`tf.assign`, ...)
 checkpoint.py          save and Restore as nodes (paper section 3.3)
+copies.py              copies of variables in the memory of other tasks
 mutex.py               `CriticalSection`: parts of graphs that exclude each other, in all steps and sessions
                        (`tf.CriticalSection`)
 paged.py               attention over keys and values that are kept in pages
