@@ -199,3 +199,18 @@ def test_the_helpers_of_layers() -> None:
         ):
             with pytest.raises(ValueError, match=r"known|rank|integers|None"):
                 call()
+
+
+def test_a_variable_in_a_collection_of_the_programs_own_comes_back_as_a_tensor(tmp_path: Any) -> None:
+    path = os.fspath(tmp_path / "model.meta")
+    with tf.Graph().as_default():
+        rate = tf.Variable(3.0, name="rate", trainable=False)
+        tf.add_to_collection("rates", rate)
+        tf.add_to_collection("rates", rate * 2)
+        tf.train.export_meta_graph(path)
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.train.import_meta_graph(path)
+        session.run(tf.global_variables_initializer())
+        tensors = tf.get_collection("rates")
+        assert [tensor.name for tensor in tensors] == ["rate:0", "mul:0"]
+        assert session.run([tensors[0] + 1, *tensors]) == [4.0, 3.0, 6.0]

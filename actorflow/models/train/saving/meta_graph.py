@@ -246,7 +246,7 @@ def _add_collection(meta_graph: MetaGraphDef, key: str, values: Sequence[Any]) -
     entry = CollectionDef()
     try:
         for value in values:
-            _add_value(entry, value)
+            _add_value(entry, key, value)
     except TypeError as error:
         get_logger("graphdef").warning(
             "a collection is left out of the MetaGraphDef", collection=key, reason=str(error)
@@ -256,8 +256,9 @@ def _add_collection(meta_graph: MetaGraphDef, key: str, values: Sequence[Any]) -
         meta_graph.collection_def[key].CopyFrom(entry)
 
 
-def _add_value(entry: CollectionDef, value: Any) -> None:
-    if isinstance(value, (Tensor, Operation)):
+def _add_value(entry: CollectionDef, key: str, value: Any) -> None:
+    in_own = key not in _VARIABLES and isinstance(value, Variable)  # in a program's own collection a variable is a node
+    if isinstance(value, (Tensor, Operation)) or in_own:
         entry.node_list.value.append(value.name)
     elif isinstance(value, bool):
         raise TypeError("a bool is no value of a collection that is written")
