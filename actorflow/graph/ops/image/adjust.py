@@ -10,10 +10,11 @@ from collections.abc import Callable
 
 from actorflow.base.dtypes import float32, uint8
 from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.ops.array.constant import constant
 from actorflow.graph.ops.array.join import concat
 from actorflow.graph.ops.array.shape import size
 from actorflow.graph.ops.building import composite
-from actorflow.graph.ops.flow.control import identity
+from actorflow.graph.ops.flow.control import Assert, identity, with_dependencies
 from actorflow.graph.ops.image.colors import hsv_to_rgb, rgb_to_hsv
 from actorflow.graph.ops.image.convert import convert_image_dtype
 from actorflow.graph.ops.image.ranks import image_of, rank_of
@@ -22,15 +23,15 @@ from actorflow.graph.ops.math.arithmetic import maximum, pow
 from actorflow.graph.ops.math.cast import cast
 from actorflow.graph.ops.math.clip import clip_by_value
 from actorflow.graph.ops.math.elementwise import floor, rsqrt, sqrt, square
+from actorflow.graph.ops.math.logic import greater_equal
 from actorflow.graph.ops.math.reduction import reduce_mean
 from actorflow.graph.ops.random.distributions import random_uniform
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.public import public
 
 
-def _adjusted(image: TensorLike, name: str, adjust: Callable[[Tensor], Tensor]) -> Tensor:
+def _adjusted(source: Tensor, name: str, adjust: Callable[[Tensor], Tensor]) -> Tensor:
     """`adjust` of the image as floats, as the type that it has."""
-    source = image_of(image)
     with composite(None, name, source) as scope:
         kind = source.dtype.base_dtype
         floating = source if kind.is_floating else convert_image_dtype(source, float32)
@@ -47,7 +48,7 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
         >>> af.image.adjust_brightness([[[0.1, 0.5, 0.9]]], 0.2)
         [[[0.3 0.7 1.1]]]
     """
-    return _adjusted(image, "adjust_brightness", lambda x: x + cast(convert_to_tensor(delta), x.dtype))
+    return _adjusted(image_of(image), "adjust_brightness", lambda x: x + cast(convert_to_tensor(delta), x.dtype))
 
 
 @public("af.image")
@@ -67,7 +68,7 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
         mean = reduce_mean(x, [-3, -2], keepdims=True)
         return (x - mean) * cast(convert_to_tensor(contrast_factor), x.dtype) + mean
 
-    return _adjusted(images, "adjust_contrast", adjust)
+    return _adjusted(image_of(images), "adjust_contrast", adjust)
 
 
 @public("af.image")
@@ -79,17 +80,22 @@ def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: TensorLike = 1)
         [[[0.0625 0.25   1.    ]]]
 
     Args:
-        image: real, of rank 3 or more.
+        image: real, of any rank.
         gamma: a scalar of zero or more; above 1 the image gets darker.
         gain: a scalar.
 
     Raises:
-        ValueError: `gamma` is a number below zero.
+        ValueError: `gamma` is a number below zero. InvalidArgumentError in the run for a tensor below zero.
     """
     if isinstance(gamma, (int, float)) and gamma < 0:
         raise ValueError("Gamma should be a non-negative real number.")
     power, factor = convert_to_tensor(gamma), convert_to_tensor(gain)
-    return _adjusted(image, "adjust_gamma", lambda x: cast(factor, x.dtype) * pow(x, cast(power, x.dtype)))
+    if isinstance(gamma, Tensor):
+        check = Assert(greater_equal(power, constant(0, power.dtype)), ["Gamma should be a non-negative real number."])
+        power = with_dependencies([check], power)
+    return _adjusted(
+        convert_to_tensor(image), "adjust_gamma", lambda x: cast(factor, x.dtype) * pow(x, cast(power, x.dtype))
+    )
 
 
 def _with_hsv(x: Tensor, change: Callable[[Tensor, Tensor, Tensor], list[Tensor]]) -> Tensor:
@@ -115,7 +121,7 @@ def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) ->
         turned = hue + cast(convert_to_tensor(delta), hue.dtype)
         return [turned - floor(turned), saturation, value]
 
-    return _adjusted(image, name or "adjust_hue", lambda x: _with_hsv(x, change))
+    return _adjusted(image_of(image), name or "adjust_hue", lambda x: _with_hsv(x, change))
 
 
 @public("af.image")
@@ -136,7 +142,7 @@ def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: st
         factor = cast(convert_to_tensor(saturation_factor), hue.dtype)
         return [hue, clip_by_value(saturation * factor, 0.0, 1.0), value]
 
-    return _adjusted(image, name or "adjust_saturation", lambda x: _with_hsv(x, change))
+    return _adjusted(image_of(image), name or "adjust_saturation", lambda x: _with_hsv(x, change))
 
 
 # ---- at random

@@ -9,12 +9,14 @@ from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.ops.array.index import slice_
 from actorflow.graph.ops.array.join import stack
 from actorflow.graph.ops.array.pad_tile import pad
-from actorflow.graph.ops.building import composite
+from actorflow.graph.ops.array.shape import shape
+from actorflow.graph.ops.building import composite, known_value
 from actorflow.graph.ops.flow.control import Assert, identity, with_dependencies
-from actorflow.graph.ops.image.ranks import image_of, rank_of, sizes_of
+from actorflow.graph.ops.image.ranks import image_of, one_or_many, rank_of, sizes_of
 from actorflow.graph.ops.math.arithmetic import floordiv, maximum, minimum
 from actorflow.graph.ops.math.cast import cast
 from actorflow.graph.ops.math.logic import greater, greater_equal
+from actorflow.graph.ops.math.reduction import reduce_all
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.public import public
 
@@ -36,6 +38,23 @@ def _at_least(value: Any, least: Any) -> Any:
 
 def _above(value: Any, least: Any) -> Any:
     return greater(value, least) if isinstance(value, Tensor) or isinstance(least, Tensor) else value > least
+
+
+def _has_elements(image: Tensor) -> tuple[Any, str]:
+    """The claim that no size of an image is zero."""
+    static_shape = image.static_shape or (None,)
+    words = f"all dims of 'image.shape' must be > 0: {image.shape}."
+    if 0 in static_shape or None not in static_shape:
+        return 0 not in static_shape, words
+    return reduce_all(greater(shape(image), 0)), words
+
+
+def _whole(size: Any) -> Any:
+    """A size as a number if the graph alone decides it, else as int32: sizes of int64 stand beside those of int32."""
+    if not isinstance(size, Tensor):
+        return size
+    number = known_value(size)
+    return cast(size, int32) if number is None else int(number)
 
 
 def _known(size: Any) -> int | None:
@@ -68,13 +87,16 @@ def crop_to_bounding_box(
         ValueError: another rank, or a rectangle that is known to lie outside. InvalidArgumentError in the run, where sizes
             are known only then.
     """
-    source = image_of(image)
+    source = convert_to_tensor(image)
+    offset_height, offset_width = _whole(offset_height), _whole(offset_width)
+    target_height, target_width = _whole(target_height), _whole(target_width)
     with composite(name, "crop_to_bounding_box", source) as scope:
-        rank = rank_of(source, 3, 4)
+        source, rank = one_or_many(source)
         height, width, channels = sizes_of(source, rank)
         source = _checked(
             source,
             [
+                _has_elements(source),
                 (_at_least(offset_width, 0), "offset_width must be >= 0."),
                 (_at_least(offset_height, 0), "offset_height must be >= 0."),
                 (_above(target_width, 0), "target_width must be > 0."),
@@ -116,14 +138,17 @@ def pad_to_bounding_box(
         ValueError: another rank, or a frame that is known to be too small. InvalidArgumentError in the run, where sizes are
             known only then.
     """
-    source = image_of(image)
+    source = convert_to_tensor(image)
+    offset_height, offset_width = _whole(offset_height), _whole(offset_width)
+    target_height, target_width = _whole(target_height), _whole(target_width)
     with composite(name, "pad_to_bounding_box", source) as scope:
-        rank = rank_of(source, 3, 4)
+        source, rank = one_or_many(source)
         height, width, channels = sizes_of(source, rank)
         below, right = target_height - offset_height - height, target_width - offset_width - width
         source = _checked(
             source,
             [
+                _has_elements(source),
                 (_at_least(offset_height, 0), "offset_height must be >= 0."),
                 (_at_least(offset_width, 0), "offset_width must be >= 0."),
                 (_at_least(right, 0), "width must be <= target - offset."),
@@ -157,9 +182,9 @@ def central_crop(image: TensorLike, central_fraction: float | Tensor, name: str 
     source = image_of(image)
     if not isinstance(central_fraction, Tensor) and not 0 < central_fraction <= 1:
         raise ValueError("central_fraction must be within (0, 1].")
+    if not isinstance(central_fraction, Tensor) and central_fraction == 1:
+        return source
     with composite(name, "central_crop", source) as scope:
-        if not isinstance(central_fraction, Tensor) and central_fraction == 1:
-            return identity(source, name=scope)
         height, width, _ = sizes_of(source, rank_of(source, 3, 4))
         top, left = (_offset(size, central_fraction) for size in (height, width))
         return crop_to_bounding_box(source, top, left, height - 2 * top, width - 2 * left, name=scope)
@@ -192,12 +217,15 @@ def resize_image_with_crop_or_pad(image: TensorLike, target_height: Any, target_
     Raises:
         ValueError: another rank, or a size of zero or less.
     """
-    source = image_of(image)
+    source = convert_to_tensor(image)
+    target_height, target_width = _whole(target_height), _whole(target_width)
     with composite(None, "resize_image_with_crop_or_pad", source) as scope:
-        height, width, _ = sizes_of(source, rank_of(source, 3, 4))
+        source, rank = one_or_many(source)
+        height, width, _ = sizes_of(source, rank)
         source = _checked(
             source,
             [
+                _has_elements(source),
                 (_above(target_width, 0), "target_width must be > 0."),
                 (_above(target_height, 0), "target_height must be > 0."),
             ],

@@ -9,17 +9,17 @@ from actorflow.graph.ops.array.constant import constant
 from actorflow.graph.ops.array.shape import reshape, reverse, shape, transpose
 from actorflow.graph.ops.building import composite, known_value
 from actorflow.graph.ops.flow.control import identity
-from actorflow.graph.ops.image.ranks import image_of, rank_of
-from actorflow.graph.ops.math.logic import equal, less, where_v2
+from actorflow.graph.ops.image.ranks import image_of, one_or_many
+from actorflow.graph.ops.math.logic import equal, less, logical_or, where_v2
 from actorflow.graph.ops.random.distributions import random_uniform
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.public import public
 
 
 def _flipped(image: TensorLike, axis: int, name: str, scope: str | None = None) -> Tensor:
-    source = image_of(image)
-    with composite(scope, name, source) as inner:
-        return reverse(source, [rank_of(source, 3, 4) + axis], name=inner)
+    with composite(scope, name, image_of(image)) as inner:
+        source, rank = one_or_many(image)
+        return reverse(source, [rank + axis], name=inner)
 
 
 @public("af.image")
@@ -51,9 +51,8 @@ def flip_up_down(image: TensorLike) -> Tensor:
 
 
 def _perhaps(image: TensorLike, axis: int, seed: int | None, name: str) -> Tensor:
-    source = image_of(image)
-    with composite(None, name, source) as scope:
-        rank = rank_of(source, 3, 4)
+    with composite(None, name, image_of(image)) as scope:
+        source, rank = one_or_many(image)
         drawn = random_uniform([] if rank == 3 else shape(source)[:1], seed=seed)
         turned = less(drawn, 0.5) if rank == 3 else reshape(less(drawn, 0.5), [-1, 1, 1, 1])
         return where_v2(turned, reverse(source, [rank + axis]), source, name=scope)
@@ -98,9 +97,9 @@ def transpose_image(image: TensorLike, name: str | None = None) -> Tensor:
         [[1 3]
          [2 4]]
     """
-    source = image_of(image)
-    with composite(name, "transpose", source) as scope:
-        return transpose(source, [1, 0, 2] if rank_of(source, 3, 4) == 3 else [0, 2, 1, 3], name=scope)
+    with composite(name, "transpose", image_of(image)) as scope:
+        source, rank = one_or_many(image)
+        return transpose(source, [1, 0, 2] if rank == 3 else [0, 2, 1, 3], name=scope)
 
 
 @public("af.image")
@@ -114,27 +113,28 @@ def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Tens
 
     Args:
         image: `[batch, height, width, channels]` or `[height, width, channels]`.
-        k: by how many right angles, a scalar; it has to be known unless height and width are equal in the run.
+        k: by how many right angles, a scalar.
 
     Raises:
         ValueError: another rank.
     """
     source = image_of(image)
     with composite(name, "rot90", source) as scope:
-        rank = rank_of(source, 3, 4)
+        source, rank = one_or_many(source)
         height, width = rank - 3, rank - 2
-        swapped = [1, 0, 2] if rank == 3 else [0, 2, 1, 3]
+        upright, swapped = ([0, 1, 2], [1, 0, 2]) if rank == 3 else ([0, 1, 2, 3], [0, 2, 1, 3])
         times = convert_to_tensor(k)
-        turns: list[Any] = [
-            lambda: source,
-            lambda: reverse(transpose(source, swapped), [height]),
-            lambda: reverse(source, [height, width]),
-            lambda: transpose(reverse(source, [height]), swapped),
-        ]
         turn = known_value(times)
         if turn is not None:
+            turns: list[Any] = [
+                lambda: source,
+                lambda: reverse(transpose(source, swapped), [height]),
+                lambda: reverse(source, [height, width]),
+                lambda: transpose(reverse(source, [height]), swapped),
+            ]
             return identity(turns[int(turn) % 4](), name=scope)
-        turned = turns[0]()
-        for number in (1, 2, 3):
-            turned = where_v2(equal(times % 4, constant(number, times.dtype)), turns[number](), turned)
-        return identity(turned, name=scope)
+        quarter = times % 4
+        once, twice, thrice = (equal(quarter, constant(number, times.dtype)) for number in (1, 2, 3))
+        turned = transpose(source, where_v2(logical_or(once, thrice), swapped, upright))
+        turned = where_v2(logical_or(once, twice), reverse(turned, [height]), turned)
+        return where_v2(logical_or(twice, thrice), reverse(turned, [width]), turned, name=scope)

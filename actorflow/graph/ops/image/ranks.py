@@ -33,6 +33,19 @@ def rank_of(image: Tensor, *ranks: int) -> int:
     return len(static_shape)
 
 
+def one_or_many(image: TensorLike) -> tuple[Tensor, int]:
+    """`image` with its rank, 3 or 4; an image of unknown rank is a single image, as in TensorFlow. Raises ValueError for
+    another rank."""
+    tensor = convert_to_tensor(image)
+    if tensor.static_shape is None:
+        tensor = identity(tensor)
+        tensor.set_shape((None, None, None))
+    rank = len(tensor.static_shape or ())
+    if rank not in (3, 4):
+        raise ValueError(f"'image' must have either 3 or 4 dimensions. It has the shape {tensor.shape}.")
+    return tensor, rank
+
+
 def sizes_of(image: Tensor, rank: int) -> tuple[Any, Any, Any]:
     """Height, width and channels: known sizes as numbers, the others as tensors."""
     static_shape = image.static_shape or (None,) * rank

@@ -79,9 +79,7 @@ def resize_images(
     source = image_of(images, "images")
     with composite(name, "resize", source) as scope:
         rank = rank_of(source, 3, 4)
-        target = convert_to_tensor(size, int32)
-        if target.static_shape not in (None, (2,)):
-            raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width.")
+        target = _size_of(size)
         if preserve_aspect_ratio:
             target = _in_proportion(source, target, rank)
         static_size = known_value(target)
@@ -92,6 +90,17 @@ def resize_images(
         ):
             return in_batches(source, lambda batch: batch, scope)
         return in_batches(source, lambda batch: function(batch, target, align_corners=align_corners), scope)
+
+
+def _size_of(size: TensorLike) -> Tensor:
+    """`size` as a tensor. Raises ValueError for anything but two integers of 32 bits."""
+    try:
+        target = convert_to_tensor(size, int32)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"'size' must be a 1-D int32 Tensor of 2 elements: {error}") from None
+    if target.static_shape not in (None, (2,)):
+        raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width.")
+    return target
 
 
 def _in_proportion(image: Tensor, size: Tensor, rank: int) -> Tensor:

@@ -263,3 +263,72 @@ def test_images_of_all_formats(session: af.blocking.Session) -> None:
     for decode, text in ((af.image.decode_bmp, jpeg), (af.image.decode_gif, b"no image")):
         with pytest.raises(errors.InvalidArgumentError, match=r"no .*(BMP|GIF) image"):
             session.run(decode(text))
+
+
+OF_ONE_OR_MANY: dict[str, Callable[[Any], af.Tensor]] = {
+    "crop_to_bounding_box": lambda x: af.image.crop_to_bounding_box(x, 0, 0, 2, 2),
+    "pad_to_bounding_box": lambda x: af.image.pad_to_bounding_box(x, 0, 0, 4, 6),
+    "resize_image_with_crop_or_pad": lambda x: af.image.resize_image_with_crop_or_pad(x, 2, 2),
+}
+
+
+@pytest.mark.parametrize("name", sorted(OF_ONE_OR_MANY))
+def test_a_frame_is_put_around_images_of_known_ranks_and_sizes(session: af.blocking.Session, name: str) -> None:
+    build = OF_ONE_OR_MANY[name]
+    for shape in [(3, 5), (1, 3, 5, 1, 1)]:
+        with pytest.raises(ValueError, match="'image' must have either 3 or 4 dimensions"):
+            build(np.zeros(shape, np.float32))
+    for shape in [(0, 5, 1), (3, 0, 1), (3, 5, 0)]:
+        with pytest.raises(ValueError, match=r"all dims of 'image\.shape' must be > 0"):
+            build(np.zeros(shape, np.float32))
+        fed = af.placeholder(af.float32, [None, None, None])
+        with pytest.raises(
+            errors.InvalidArgumentError, match=r"assertion failed: .*all dims of 'image\.shape' must be > 0"
+        ):
+            session.run(build(fed), {fed: np.zeros(shape, np.float32)})
+    unknown = af.placeholder(af.float32)
+    value = images(0, 3, 5, 2)
+    framed = build(unknown)
+    assert framed.shape.as_list()[:2] == build(value).shape.as_list()[:2]
+    np.testing.assert_array_equal(session.run(framed, {unknown: value}), session.run(build(value)))
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 4, -1])
+@pytest.mark.parametrize("shape", [(2, 3, 1), (2, 2, 3, 1)])
+def test_a_turn_that_only_the_run_knows(session: af.blocking.Session, number: int, shape: tuple[int, ...]) -> None:
+    value = images(0, *shape)
+    turns = af.placeholder(af.int32, [])
+    expected = np.rot90(value, number, axes=(len(shape) - 3, len(shape) - 2))
+    np.testing.assert_array_equal(session.run(af.image.rot90(value, turns), {turns: number}), expected)
+
+
+def test_sizes_and_offsets_of_int64(session: af.blocking.Session) -> None:
+    numbers = af.constant([1, 0, 4, 3], af.int64)
+    padded = af.image.pad_to_bounding_box(np.ones([3, 3, 1]), *(numbers[i] for i in range(4)))
+    assert session.run(padded)[:, 0, 0].tolist() == [0, 1, 1, 1]
+
+
+@pytest.mark.parametrize("offsets", [(-1, 0, 3, 3), (0, -1, 3, 3), (0, 0, 0, 3), (2, 0, 3, 3)])
+def test_a_crop_that_can_not_be_is_named_by_its_numbers(offsets: tuple[int, ...]) -> None:
+    fed = af.placeholder(af.float32, [None, None, None])
+    with af.blocking.Session() as session, pytest.raises((ValueError, errors.OpError), match="must be >"):
+        session.run(af.image.crop_to_bounding_box(fed, *map(af.constant, offsets)), {fed: np.zeros([4, 4, 1])})
+
+
+def test_the_whole_of_an_image_is_the_image() -> None:
+    image = af.constant(np.ones([3, 3, 1]))
+    assert af.image.central_crop(image, 1.0) is image
+
+
+@pytest.mark.parametrize("size", [[6, 4.0], [None, 4], [6, None], [6.5, 4]])
+def test_a_size_that_is_no_two_integers(size: Any) -> None:
+    with pytest.raises(ValueError, match="'size' must be"):
+        af.image.resize_images(np.zeros([2, 2, 1]), size)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (2, 3, 1), (2, 2, 3, 1)])
+def test_gamma_of_any_rank(session: af.blocking.Session, shape: tuple[int, ...]) -> None:
+    value = images(0, *shape)
+    np.testing.assert_allclose(session.run(af.image.adjust_gamma(value, 2.0)), value**2, rtol=1e-5)
+    with pytest.raises(errors.InvalidArgumentError, match="non-negative"):
+        session.run(af.image.adjust_gamma(value, af.constant(-1.0)))
