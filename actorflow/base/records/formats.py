@@ -105,8 +105,8 @@ class FixedLength:
         body = size - self.header_bytes - self.footer_bytes
         if not self.whole or body >= 0 and body % self.record_bytes == 0:
             return None
-        around = f"beside its header of {self.header_bytes} and its footer of {self.footer_bytes}"
-        return f"it has {body} bytes {around}, which is not an exact multiple of the record length ({self.record_bytes} bytes)"
+        around = f"excluding the header ({self.header_bytes} bytes) and footer ({self.footer_bytes} bytes)"
+        return f"{around} it has {body} bytes, which is not an exact multiple of the record length ({self.record_bytes} bytes)"
 
     def split(self, data: bytes, at: Position, at_end: bool) -> Piece:
         first = self.header_bytes + at.number * self.hop - at.offset

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgpack
 
+from actorflow.base import nest
 from actorflow.base.dtypes import string
 from actorflow.base.reports.user_line import user_line
 from actorflow.errors import describe
@@ -137,13 +138,15 @@ class Iterator:
             name: the name of the operation.
 
         Raises:
-            TypeError: the dataset's elements have other types, shapes or another structure.
+            TypeError: the dataset's elements have other types or shapes.
+            ValueError: they have another structure.
         """
         node, spec = dataset.node, self._spec
-        if len(node.spec.leaves) != len(spec.leaves) or types_of(node.spec) != types_of(spec):
-            raise TypeError(
-                f"Expected output types {types_of(spec)!r} but got dataset with output types {types_of(node.spec)!r}."
-            )
+        expected, types = types_of(spec), types_of(node.spec)
+        if expected != types:
+            message = f"Expected output types {expected!r} but got dataset with output types {types!r}."
+            nest.assert_same_structure(expected, types)  # raises ValueError where more than the types differs
+            raise TypeError(message)
         from actorflow.base.shapes import compatible
 
         for leaf, other in zip(spec.leaves, node.spec.leaves):

@@ -22,6 +22,7 @@ from actorflow.engine.eager.tensor import EagerTensor
 from actorflow.errors import Where
 from actorflow.graph.convert import as_array, convert_to_tensor, is_symbolic
 from actorflow.graph.ops.flow.py_func import PythonFunction, function_of
+from actorflow.graph.ops.math.cast import cast
 from actorflow.graph.tensor import Tensor
 from actorflow.models.data.spec import DatasetSpec, SparseTensorSpec, Spec
 
@@ -61,6 +62,8 @@ def parameter(value: Any, dtype: DTypeLike | None = None) -> Any:
     elif isinstance(value, Tensor) or is_symbolic(value):
         tensor = convert_to_tensor(value)
         if not isinstance(tensor, EagerTensor) and tensor.op.type != "Const":
+            if dtype is not None and tensor.dtype.is_integer and as_dtype(dtype).is_integer:
+                return cast(tensor, dtype)  # TensorFlow's sizes are int64, its numbers of parallel calls int32
             return convert_to_tensor(tensor, dtype)
         value = tensor.numpy() if isinstance(tensor, EagerTensor) else tensor.op.attrs["value"]
     if isinstance(value, (list, tuple)) and any(isinstance(part, Tensor) for part in value):

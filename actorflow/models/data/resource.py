@@ -18,7 +18,7 @@ from actorflow.errors import FailedPreconditionError, InvalidArgumentError
 from actorflow.models.data.identity import identity
 from actorflow.models.data.node import Node
 from actorflow.models.data.spec import Element, Spec, fits
-from actorflow.models.data.stage import EndOfSequence, Running, Stage, read_state, write_state
+from actorflow.models.data.stage import EndOfSequence, Running, Stage, check, read_state, write_state
 from actorflow.models.data.statistics import IteratorStatistics, PullWaits, statistics_of, waiting_of
 
 _LOG = get_logger("data")
@@ -154,9 +154,10 @@ class IteratorResource:
         """Begins with a description, at its beginning; or where the checkpoint was that was restored before.
 
         Raises:
-            InvalidArgumentError: its elements are of other types or shapes.
+            InvalidArgumentError: its elements are of other types or shapes, or a size of a stage can't be.
         """
         self._check(node.spec)
+        check(node)
         with self._lock:
             before, self._pulling = self._pulling, Pulling(node, roots)
             self._identity = None
@@ -194,7 +195,7 @@ class IteratorResource:
         pulling = self._pulling
         if pulling is None:
             raise FailedPreconditionError(
-                f"GetNext() failed because the iterator {self.name!r} has not been initialized.",
+                f"GetNext() failed because the iterator has not been initialized: {self.name!r}.",
                 hint="Ensure that you have run the initializer operation for this iterator before getting the next element.",
             )
         self._saved = None

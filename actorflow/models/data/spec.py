@@ -305,7 +305,9 @@ def _longer(shape: Shape, count: int | None) -> Shape:
 def most_specific(left: Spec, right: Spec, what: str) -> Spec:
     """A spec that describes elements of both. Raises TypeError where types or structures differ."""
     if len(left.leaves) != len(right.leaves) or types_of(left) != types_of(right):
-        raise TypeError(f"Incompatible types of datasets: {what} has elements of {left!r}, but the other of {right!r}.")
+        raise TypeError(
+            f"The two datasets have different types: {what} has elements of {left!r}, but the other of {right!r}."
+        )
     joined = []
     for left_leaf, other in zip(left.leaves, right.leaves):
         joined.append(TensorSpec(_common(left_leaf.static_shape, other.static_shape), left_leaf.dtype))

@@ -109,6 +109,15 @@ class Running:
         return kind(node, self)
 
 
+def check(node: Node) -> None:
+    """Raises InvalidArgumentError for numbers of a description that none of its stages can work with."""
+    kind = STAGES.get(node.kind)
+    if kind is not None:
+        kind.check(node)
+    for source in node.inputs:
+        check(source)
+
+
 def stage(kind: str) -> Callable[[S], S]:
     """Puts a class into the table of stages."""
 
@@ -132,7 +141,12 @@ class Stage:
         """When the pull began that it is busy with."""
         self.inputs: list[Stage] = []
         """The stages that it pulls from now."""
+        self.check(node)
         self.setup()
+
+    @classmethod
+    def check(cls, node: Node) -> None:
+        """Raises InvalidArgumentError for numbers that the stage can't work with. An iterator's initializer asks for it too."""
 
     def setup(self) -> None:
         """Its beginning: inputs and what it keeps."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ def test_a_reinitializable_iterator_goes_through_several_datasets(session: af.bl
     assert session.run([number, text]) == [0, b"a"]
     session.run(starts[1])
     assert session.run([number, text]) == [7, b"a"]
-    with pytest.raises(TypeError, match="Expected output types"):
+    with pytest.raises(ValueError, match="structure"):
         iterator.make_initializer(af.data.Dataset.range(3))
 
 
@@ -323,3 +323,47 @@ async def test_an_iterator_on_a_task(graph: af.Graph) -> None:
             with pytest.raises(OutOfRangeError):
                 await session.run(following)
     assert sorted(np.concatenate(found).tolist()) == [x * x for x in range(10)]
+
+
+BAD_SIZES: dict[str, Callable[[Any], Any]] = {
+    "batch": lambda n: af.data.Dataset.range(4).batch(n),
+    "padded_batch": lambda n: af.data.Dataset.range(4).padded_batch(n, []),
+    "shuffle": lambda n: af.data.Dataset.range(4).shuffle(n),
+    "window": lambda n: af.data.Dataset.range(4).window(n).flat_map(lambda rows: rows),
+    "step": lambda n: af.data.Dataset.range(0, 4, n),
+    "shard": lambda n: af.data.Dataset.range(4).shard(n, 0),
+    "prefetch": lambda n: af.data.Dataset.range(4).prefetch(n - 2),
+    "below others": lambda n: af.data.Dataset.range(4).batch(n).repeat(2).prefetch(1),
+}
+
+
+@pytest.mark.parametrize("name", sorted(BAD_SIZES))
+def test_a_size_that_can_not_be_is_told_by_the_initializer(session: af.blocking.Session, name: str) -> None:
+    size = af.placeholder(af.int64, [])
+    iterator = BAD_SIZES[name](size).make_initializable_iterator()
+    with pytest.raises(InvalidArgumentError):
+        session.run(iterator.initializer, {size: 0})
+
+
+def test_a_number_of_parallel_calls_of_int32(session: af.blocking.Session) -> None:
+    calls = af.placeholder(af.int32, [])
+    iterator = af.data.Dataset.range(3).map(lambda x: x * 2, num_parallel_calls=calls).make_initializable_iterator()
+    session.run(iterator.initializer, {calls: 2})
+    value = iterator.get_next()
+    assert [session.run(value) for _ in range(3)] == [0, 2, 4]
+
+
+def test_an_element_that_is_larger_than_its_padding_is_a_loss_of_data(session: af.blocking.Session) -> None:
+    size = af.placeholder(af.int64, [1])
+    iterator = af.data.Dataset.from_tensors([1, 2, 3]).padded_batch(1, size).make_initializable_iterator()
+    session.run(iterator.initializer, {size: [2]})
+    with pytest.raises(af.errors.DataLossError, match="pad to a smaller size"):
+        session.run(iterator.get_next())
+
+
+def test_an_initializer_for_another_structure() -> None:
+    iterator = af.data.Iterator.from_structure((af.int64, af.float32))
+    with pytest.raises(ValueError, match="structure"):
+        iterator.make_initializer(af.data.Dataset.from_tensors(((1, 2.0),)))
+    with pytest.raises(TypeError, match="Expected output types"):
+        iterator.make_initializer(af.data.Dataset.from_tensors((1, 2.0)))

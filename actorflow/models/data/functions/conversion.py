@@ -79,7 +79,8 @@ def _leaf(value: Any, leaf: Any, who: str, index: int) -> Any:
     if not fits(array, leaf.dtype, leaf.static_shape):
         raise InvalidArgumentError(
             f"{who} gave an element of {array.dtype if array.dtype != object else 'string'} and shape {array.shape}, where "
-            f"{leaf.dtype} and shape {leaf.shape} were expected (component {index}).",
+            f"an element of shape {tuple(leaf.shape.as_list()) if leaf.static_shape is not None else None} was expected, of "
+            f"{leaf.dtype} (component {index}).",
             hint="State output_types and output_shapes, or output_signature, as the elements are.",
         )
     return array if array.ndim else array[()]

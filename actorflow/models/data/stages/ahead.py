@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from typing import Any
 
+from actorflow.errors import InvalidArgumentError
 from actorflow.models.data.node import Node
 from actorflow.models.data.spec import Element, size_of
 from actorflow.models.data.stage import (
@@ -135,6 +136,13 @@ class Ahead(OneInput):
 class Prefetch(Ahead):
     """Elements ahead of those who pull, up to a number of them and of bytes. With `AUTOTUNE` the number grows: it is doubled
     whenever someone had to wait."""
+
+    @classmethod
+    def check(cls, node: Node) -> None:
+        if node.number(0) < AUTOTUNE:
+            raise InvalidArgumentError(
+                f"buffer_size must be greater than or equal to 0, or {AUTOTUNE} (AUTOTUNE); it is {node.number(0)}."
+            )
 
     def setup(self) -> None:
         super().setup()

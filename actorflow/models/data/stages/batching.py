@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.errors import InvalidArgumentError
+from actorflow.errors import DataLossError, InvalidArgumentError
 from actorflow.models.data.node import Node, array
 from actorflow.models.data.spec import Element, stack
 from actorflow.models.data.stage import BLOCK, EndOfSequence, OneInput, pack, stage, unpack
@@ -17,11 +17,14 @@ from actorflow.models.data.stage import BLOCK, EndOfSequence, OneInput, pack, st
 class Batch(OneInput):
     """A number of elements, each leaf stacked. The last batch may be smaller, unless the remainder is dropped."""
 
+    @classmethod
+    def check(cls, node: Node) -> None:
+        if node.number(0) < 1:
+            raise InvalidArgumentError(f"Batch size must be greater than zero, but it is {node.number(0)}.")
+
     def setup(self) -> None:
         super().setup()
         self.size, self.drop = self.node.number(0), bool(self.node.tensors[1])
-        if self.size < 1:
-            raise InvalidArgumentError(f"Batch size must be greater than zero, but it is {self.size}.")
         self.elements: list[Element] = []
         self.ended = False
 
@@ -114,7 +117,7 @@ def _padded(column: Sequence[Any], shape: Sequence[int], padding: Any, index: in
     sizes = [most if size < 0 else size for size, most in zip(shape, longest)]
     for number, value in enumerate(column):
         if any(has > size for has, size in zip(value.shape, sizes)):
-            raise InvalidArgumentError(
+            raise DataLossError(
                 f"Attempted to pad to a smaller size than the input element: element {number} of component {index} has shape "
                 f"{list(value.shape)}, and the padded shape is {sizes}."
             )
@@ -164,13 +167,16 @@ class Unbatch(OneInput):
 class Window(OneInput):
     """Datasets of neighbours: by their size, how much further the next one begins, and how far apart elements are."""
 
+    @classmethod
+    def check(cls, node: Node) -> None:
+        for index, name in enumerate(("size", "shift", "stride")):
+            if (value := node.number(index)) < 1:
+                raise InvalidArgumentError(f"Window {name} must be greater than zero, but it is {value}.")
+
     def setup(self) -> None:
         super().setup()
         self.size, self.shift, self.stride = (self.node.number(index) for index in range(3))
         self.drop = bool(self.node.tensors[3])
-        for name, value in (("size", self.size), ("shift", self.shift), ("stride", self.stride)):
-            if value < 1:
-                raise InvalidArgumentError(f"Window {name} must be greater than zero, but it is {value}.")
         self.buffer: list[Element] = []
         self.skips = 0
         self.ended = False

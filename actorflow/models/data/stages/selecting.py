@@ -9,6 +9,7 @@ import numpy as np
 
 from actorflow.base.reports.logs import get_logger
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, OpError
+from actorflow.models.data.node import Node
 from actorflow.models.data.spec import Element
 from actorflow.models.data.stage import BLOCK, EndOfSequence, OneInput, stage
 
@@ -59,9 +60,9 @@ class Skip(Counted):
 class Shard(Counted):
     """Each n-th element, from one of the first n on."""
 
-    def setup(self) -> None:
-        super().setup()
-        shards, index = self.node.number(0), self.node.number(1)
+    @classmethod
+    def check(cls, node: Node) -> None:
+        shards, index = node.number(0), node.number(1)
         if shards < 1:
             raise InvalidArgumentError(f"Number of shards must be greater than zero (currently num_shards = {shards}).")
         if not 0 <= index < shards:

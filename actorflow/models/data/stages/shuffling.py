@@ -7,6 +7,7 @@ from typing import Any
 
 from actorflow.base.process import machine
 from actorflow.errors import InvalidArgumentError
+from actorflow.models.data.node import Node
 from actorflow.models.data.random import Numbers
 from actorflow.models.data.spec import Element
 from actorflow.models.data.stage import BLOCK, EndOfSequence, OneInput, pack, stage, unpack
@@ -36,11 +37,14 @@ class Seeds:
 class Shuffle(OneInput):
     """Elements of a buffer, which is filled up before an element of it is drawn."""
 
+    @classmethod
+    def check(cls, node: Node) -> None:
+        if (size := node.number(0)) < 1 and size != ALL:
+            raise InvalidArgumentError(f"buffer_size must be greater than zero, but it is {size}.")
+
     def setup(self) -> None:
         super().setup()
         self.size, first, second = (self.node.number(index) for index in range(3))
-        if self.size < 1 and self.size != ALL:
-            raise InvalidArgumentError(f"buffer_size must be greater than zero, but it is {self.size}.")
         shared = self.node.shared
         if "seeds" not in shared:
             shared["seeds"] = Seeds(first, second, bool(self.node.tensors[3]))

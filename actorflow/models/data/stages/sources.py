@@ -8,7 +8,7 @@ import numpy as np
 
 from actorflow.base.records.reading.opening import matching, on_thread
 from actorflow.errors import InvalidArgumentError, UnimplementedError
-from actorflow.models.data.node import array
+from actorflow.models.data.node import Node, array
 from actorflow.models.data.spec import Element
 from actorflow.models.data.stage import EndOfSequence, Source, Stage, stage
 
@@ -80,12 +80,14 @@ class SparseSlices(Source):
 class Range(Source):
     """Numbers from the first of its tensors to the second, by the third."""
 
+    @classmethod
+    def check(cls, node: Node) -> None:
+        if node.number(2) == 0:
+            raise InvalidArgumentError("The step of a range is not 0.")
+
     def setup(self) -> None:
         super().setup()
-        start, stop, step = (int(t) for t in self.node.tensors)
-        if step == 0:
-            raise InvalidArgumentError("The step of a range is not 0.")
-        self.numbers = range(start, stop, step)
+        self.numbers = range(*(int(t) for t in self.node.tensors))
         self.kind: Any = self.node.spec.leaves[0].dtype.numpy_dtype.type
 
     def take(self, most: int) -> list[Element]:
