@@ -25,7 +25,7 @@ def door(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     open_door()
     yield
     for name in set(sys.modules) - before:
-        if name.partition(".")[0] == "tensorflow":
+        if name.partition(".")[0] in ("tensorflow", "tensorflow_estimator"):
             del sys.modules[name]
 
 
@@ -72,6 +72,53 @@ def test_each_private_name_is_there(module: str, name: str) -> None:
     place = private.NAMES[module][name]
     if not modules.SPACES[module].startswith("="):
         assert getattr(importlib.import_module(f"tensorflow.python.{module}"), name) is private.get(place)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "place"),
+    [
+        ("estimator", "Estimator", "estimator.Estimator"),
+        ("mode_keys", "ModeKeys", "estimator.ModeKeys"),
+        ("exporter", "BestExporter", "estimator.BestExporter"),
+        ("early_stopping", "make_early_stopping_hook", "estimator.experimental.make_early_stopping_hook"),
+        ("hooks.basic_session_run_hooks", "StopAtStepHook", "train.StopAtStepHook"),
+        ("inputs.numpy_io", "numpy_input_fn", "estimator.inputs.numpy_input_fn"),
+        ("export.export_lib", "PredictOutput", "estimator.export.PredictOutput"),
+        ("canned.baseline", "BaselineClassifier", "estimator.BaselineClassifier"),
+        ("canned.parsing_utils", "regressor_parse_example_spec", "estimator.regressor_parse_example_spec"),
+    ],
+)
+def test_the_package_of_estimators_answers_too(module: str, name: str, place: str) -> None:
+    inner = importlib.import_module(f"tensorflow_estimator.python.estimator.{module}")
+    assert getattr(inner, name) is private.get(place)
+
+
+def test_the_keys_of_estimators_are_those_of_the_metrics() -> None:
+    keys = importlib.import_module("tensorflow.python.estimator.canned.metric_keys").MetricKeys
+    predictions = importlib.import_module("tensorflow.python.estimator.canned.prediction_keys").PredictionKeys
+    with tf.Graph().as_default():
+        head = tf.estimator.BinaryClassHead(thresholds=[0.25])
+        spec = head.create_estimator_spec({}, "eval", tf.constant([[1.0]]), tf.constant([[1]]))
+        assert {keys.AUC, keys.AUC_PR, keys.LOSS_MEAN, keys.ACCURACY_AT_THRESHOLD % 0.25} <= set(spec.eval_metric_ops)
+        assert {predictions.LOGITS, predictions.PROBABILITIES, predictions.CLASS_IDS} <= set(spec.predictions)
+
+
+def test_variables_are_resources_that_can_be_initialized() -> None:
+    resources = importlib.import_module("tensorflow.python.ops.resources")
+    with tf.Graph().as_default():
+        variables = [tf.Variable([1.0, 2.0]), tf.Variable(3)]
+        with tf.Session() as session:
+            resources.initialize_resources(variables).run()
+            assert session.run(variables[1]) == 3
+
+
+def test_the_global_step_grows_by_the_inner_name() -> None:
+    training_util = importlib.import_module("tensorflow.python.training.training_util")
+    with tf.Graph().as_default():
+        grown = training_util._increment_global_step(5)
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            assert [session.run(grown) for _ in range(2)] == [5, 10]
 
 
 @pytest.mark.parametrize("module", sorted(protos._TABLE))

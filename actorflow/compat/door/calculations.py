@@ -245,3 +245,19 @@ def inplace_sub(x: Any, i: Any, v: Any) -> Any:
 def empty(shape: Any, dtype: Any, init: bool = False) -> Any:
     """A tensor of zeros: memory that nothing has written is not given to programs."""
     return v1.zeros(shape, dtype)
+
+
+def is_sparse(x: Any) -> bool:
+    """Whether `x` is a `SparseTensor`, or a `SparseTensorValue`."""
+    return isinstance(x, (v1.SparseTensor, v1.SparseTensorValue))
+
+
+def initializers_of(resource_list: Sequence[Any], name: str = "init") -> Any:
+    """An operation that initializes the variables of a list. Tables and queues are made ready when they are first used."""
+    operations = [getattr(each, "initializer", each) for each in resource_list]
+    return v1.group(*[each for each in operations if isinstance(each, (v1.Operation, v1.Tensor))], name=name)
+
+
+def increment_global_step(increment: int, graph: Any = None) -> Any:
+    """The global step, with `increment` added to it; the step is made where the graph has none."""
+    return v1.assign_add(v1.train.get_or_create_global_step(graph), increment)

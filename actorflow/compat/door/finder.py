@@ -32,6 +32,7 @@ PEERS = (
 
 _SECOND = second.Second()
 _OURS = ("actorflow.compat.v1.", "actorflow.compat.contrib.")
+_ESTIMATOR = "tensorflow_estimator"
 _INNER = ("python", "core", "contrib", "examples", "compiler", "lite", "tools")
 
 
@@ -90,7 +91,7 @@ def installed_peer() -> str | None:
 
 
 class Finder(importlib.abc.MetaPathFinder):
-    """Finds `tensorflow` and all modules below it: nothing of that name comes from a file."""
+    """Finds `tensorflow`, `tensorflow_estimator` and all modules below them: nothing of these names comes from a file."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -98,9 +99,9 @@ class Finder(importlib.abc.MetaPathFinder):
         """The specification of an alias. Raises ImportError for a module that is not here, with the reason."""
         if fullname.startswith(_OURS):
             return self._missing(fullname, path)
-        if fullname != "tensorflow" and not fullname.startswith("tensorflow."):
+        if fullname.partition(".")[0] not in ("tensorflow", _ESTIMATOR):
             return None
-        module = module_of(fullname)
+        module = module_of(_estimators(fullname) if fullname.startswith(_ESTIMATOR) else fullname)
         return ModuleSpec(fullname, Alias(lambda: module), is_package=True)  # type: ignore[arg-type]
 
     @staticmethod
@@ -109,6 +110,12 @@ class Finder(importlib.abc.MetaPathFinder):
         if PathFinder.find_spec(fullname, path) is None:
             space, _, name = fullname.removeprefix("actorflow.compat.").removeprefix("v1.").rpartition(".")
             raise _error(f"tf has no {f'{space}.{name}'.lstrip('.')} here. {_nearest(space, name)}".strip())
+
+
+def _estimators(fullname: str) -> str:
+    """The module of `tensorflow` that stands for a module of the package `tensorflow_estimator`."""
+    below = fullname.removeprefix(_ESTIMATOR).removeprefix(".python")
+    return f"tensorflow.python{below or '.estimator'}"
 
 
 def module_of(fullname: str) -> ModuleType:

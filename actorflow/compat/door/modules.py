@@ -32,10 +32,13 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     (
         "estimator",
         "estimator",
-        "canned.dnn canned.head canned.linear canned.metric_keys canned.prediction_keys estimator model_fn "
-        "run_config training util",
+        "canned.baseline canned.dnn canned.dnn_linear_combined canned.head canned.linear canned.metric_keys "
+        "canned.parsing_utils canned.prediction_keys estimator exporter model_fn run_config training util",
     ),
+    ("estimator", "estimator estimator.experimental train", "early_stopping hooks.basic_session_run_hooks hooks.hooks"),
+    ("estimator", "estimator", "mode_keys"),
     ("estimator", "estimator.export", "export.export_output"),
+    ("estimator", "estimator.export estimator saved_model", "export.export_lib"),
     ("estimator", "estimator.export estimator", "export.export"),
     ("estimator", "estimator.inputs", "inputs.inputs inputs.numpy_io inputs.pandas_io"),
     ("feature_column", "=feature_column", "feature_column_lib"),

@@ -1,7 +1,7 @@
 """The table of names that only inner modules of TensorFlow have: where each is here.
 
 A place is `module:name` of ours, or a path below `tf`, such as `train.Saver`. Modules beside this module are `standins:`,
-`calculations:`, `cells:`, `linear:` and `structures:`.
+`calculations:`, `cells:`, `keys:`, `linear:` and `structures:`.
 """
 
 from __future__ import annotations
@@ -30,6 +30,11 @@ NAMES: dict[str, dict[str, str]] = {
         "register_session_run_conversion_functions": "standins:register_conversions",
     },
     "client.timeline": {"Timeline": "actorflow.compat.door.timeline:Timeline"},
+    "eager.backprop": {
+        "implicit_grad": "implicit_gradients",
+        "implicit_val_and_grad": "implicit_value_and_gradients",
+        "val_and_grad_function": "value_and_gradients_function",
+    },
     "eager.context": {
         "context": "standins:context",
         "in_eager_mode": "executing_eagerly",
@@ -39,6 +44,19 @@ NAMES: dict[str, dict[str, str]] = {
         "num_gpus": "standins:num_gpus",
     },
     "eager.function": {"defun": "function"},
+    "estimator.estimator": {"EstimatorV2": "estimator.Estimator"},
+    **{
+        f"estimator.canned.{module}": {f"{name}V2": f"estimator.{name}" for name in names.split()}
+        for module, names in {
+            "baseline": "BaselineClassifier BaselineEstimator BaselineRegressor",
+            "dnn": "DNNClassifier DNNEstimator DNNRegressor",
+            "dnn_linear_combined": "DNNLinearCombinedClassifier DNNLinearCombinedEstimator DNNLinearCombinedRegressor",
+            "linear": "LinearClassifier LinearEstimator LinearRegressor",
+        }.items()
+    },
+    "estimator.canned.metric_keys": {"MetricKeys": "keys:MetricKeys"},
+    "estimator.canned.prediction_keys": {"PredictionKeys": "keys:PredictionKeys"},
+    "estimator.run_config": {"TaskType": "keys:TaskType"},
     "framework.composite_tensor": {"CompositeTensor": "standins:CompositeTensor"},
     "framework.type_spec": {"BatchableTypeSpec": "refused:TYPE_SPEC"},
     "framework.constant_op": {"_constant_impl": "constant"},
@@ -75,6 +93,7 @@ NAMES: dict[str, dict[str, str]] = {
         "uid": "standins:uid",
         "op_scope": "op_scope",
     },
+    "framework.sparse_tensor": {"is_sparse": "calculations:is_sparse"},
     "framework.smart_cond": {"smart_cond": "standins:smart_cond", "smart_constant_value": "standins:constant_value"},
     "framework.tensor_shape": {
         "as_dimension": "Dimension",
@@ -111,6 +130,8 @@ NAMES: dict[str, dict[str, str]] = {
         "constant_value": "standins:constant_value",
         "normalize_tuple": "standins:normalize_tuple",
     },
+    "layers.normalization": {"batch_norm": "layers.batch_normalization"},
+    "layers.core": {"FullyConnected": "layers.Dense", "fully_connected": "layers.dense"},
     "layers.convolutional": {
         "Convolution1D": "layers.Conv1D",
         "Convolution2D": "layers.Conv2D",
@@ -216,7 +237,7 @@ NAMES: dict[str, dict[str, str]] = {
         "BaseResourceVariable": "Variable",
     },
     "ops.resources": {
-        "initialize_resources": "standins:group_of",
+        "initialize_resources": "calculations:initializers_of",
         "shared_resources": "standins:no_list",
         "local_resources": "standins:no_list",
         "register_resource": "standins:nothing",
@@ -263,6 +284,7 @@ NAMES: dict[str, dict[str, str]] = {
         f"_{name}": f"actorflow.compat.contrib.training.evaluation:{name}"
         for name in ("StopAfterNEvalsHook", "evaluate_once", "get_or_create_eval_step")
     },
+    "training.training_util": {"_increment_global_step": "calculations:increment_global_step"},
     "training.moving_averages": {
         "assign_moving_average": "calculations:assign_moving_average",
         "weighted_moving_average": "calculations:weighted_moving_average",
@@ -338,7 +360,7 @@ NAMES: dict[str, dict[str, str]] = {
 """The names of modules below `tensorflow.python` that no public namespace has."""
 
 
-_BESIDE = ("standins", "calculations", "cells", "linear", "refused", "structures")
+_BESIDE = ("standins", "calculations", "cells", "keys", "linear", "refused", "structures")
 
 
 def get(place: str) -> Any:

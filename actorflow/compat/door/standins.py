@@ -325,11 +325,6 @@ def canonical_name(device: Any) -> str:
     return str((v1.DeviceSpec.from_string(device) if isinstance(device, str) else device).to_string())
 
 
-def group_of(resource_list: Sequence[Any], name: str = "init") -> Any:
-    """An operation that does nothing more: tables and queues are made ready when they are first used."""
-    return v1.group(*[each for each in resource_list if isinstance(each, (v1.Operation, v1.Tensor))], name=name)
-
-
 # ---- shapes and constants
 
 

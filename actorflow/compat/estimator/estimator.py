@@ -90,6 +90,17 @@ class Estimator(_blocking.Estimator):
     checkpoint_format = installed.BUNDLE
     config_type = RunConfig
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        overridden = [
+            name for name in vars(type(self)) if not name.startswith("_") and callable(getattr(Estimator, name, None))
+        ]
+        if overridden and not type(self).__module__.startswith("actorflow."):
+            raise ValueError(
+                "Subclasses of Estimator cannot override members of Estimator. "
+                f"{type(self)} does override {overridden}: give it another model_fn, or hooks."
+            )
+        super().__init__(*args, **kwargs)
+
     def train(self, input_fn: Any, *args: Any, **kwargs: Any) -> Any:
         """See `blocking.Estimator.train`. With a strategy each replica takes a batch of `input_fn`'s data set in a step.
 

@@ -105,7 +105,7 @@ WRONG_PARTS: list[tuple[str, Callable[[], Any]]] = [
     ("feature feature must be a Tensor", lambda: Receiver("a", x())),
     ("receiver_tensors must be defined", lambda: Receiver(x(), None)),
     ("receiver_tensors must be defined", lambda: Receiver(x(), {})),
-    ("receiver_tensors keys must be strings", lambda: Receiver(x(), {1: x()})),
+    ("receiver_tensor keys must be strings", lambda: Receiver(x(), {1: x()})),
     ("receiver_tensor a must be a Tensor", lambda: Receiver(x(), {"a": [1]})),
     ("features must be defined", lambda: One(None, x())),
     ("feature must be a Tensor", lambda: One({"a": x()}, x())),
@@ -184,3 +184,21 @@ def test_a_metric_may_be_a_tuple_or_a_summary_and_folders_may_be_bytes(tmp_path:
     assert isinstance(folder, bytes) and tf.saved_model.contains_saved_model(folder)
     with tf.Session(graph=tf.Graph()) as session:
         assert "serving_default" in tf.saved_model.load(session, ["serve"], folder).signature_def
+
+
+def test_a_receiver_is_unpacked() -> None:
+    with tf.Graph().as_default():
+        features, receivers, alternatives = Receiver(x(), x())
+        assert list(features) == ["feature"]
+        assert list(receivers) == ["input"]
+        assert alternatives is None
+
+
+@pytest.mark.parametrize("name", ["train", "evaluate", "predict", "export_savedmodel"])
+def test_a_subclass_of_an_estimator_overrides_no_method(name: str) -> None:
+    class Mine(est.Estimator):  # type: ignore[misc, valid-type]
+        pass
+
+    setattr(Mine, name, lambda self, input_fn: None)
+    with pytest.raises(ValueError, match=f"cannot override members of Estimator.*{name}"):
+        Mine(lambda features: None)

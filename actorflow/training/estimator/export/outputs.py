@@ -73,9 +73,7 @@ class ClassificationOutput(ExportOutput):
 
     def __init__(self, scores: Tensor | None = None, classes: Tensor | None = None) -> None:
         if scores is None and classes is None:
-            raise ValueError(
-                "Cannot create a ClassificationOutput with empty arguments. At least one of scores and classes."
-            )
+            raise ValueError("At least one of scores and classes must be set.")
         if scores is not None and not scores.dtype.is_floating:
             raise ValueError(f"Classification scores must be a float32 Tensor; got {scores}.")
         if classes is not None and classes.dtype is not string:

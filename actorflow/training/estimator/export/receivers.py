@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,10 @@ class ServingInputReceiver:
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "receiver_tensors", _receivers(self.receiver_tensors))
 
+    def __iter__(self) -> Iterator[Any]:
+        """The three parts in turn: TensorFlow's receiver is a named tuple, which programs unpack."""
+        return iter((self.features, self.receiver_tensors, self.receiver_tensors_alternatives))
+
 
 @public("af.estimator.export")
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ def _receivers(tensors: Any) -> dict[str, Any]:
     receivers = _named(tensors, "input")
     for name, tensor in receivers.items():
         if not isinstance(name, str):
-            raise ValueError(f"receiver_tensors keys must be strings: {name}.")
+            raise ValueError(f"receiver_tensor keys must be strings: {name}.")
         if not isinstance(tensor, Tensor):
             raise ValueError(f"receiver_tensor {name} must be a Tensor, but it is {tensor!r:.80}.")
     return receivers

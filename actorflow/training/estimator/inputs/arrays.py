@@ -98,7 +98,7 @@ def numpy_input_fn(
 
     Raises:
         TypeError: `x` is neither an array nor a dict.
-        ValueError: `shuffle` is not given, `x` or `y` is an empty dict, sizes differ, or `x` and `y` share keys.
+        ValueError: `shuffle` is not given, `x` or `y` is empty, sizes differ, or `x` and `y` share keys.
     """
     if not isinstance(shuffle, bool):
         raise ValueError(
@@ -107,8 +107,8 @@ def numpy_input_fn(
         )
     if not isinstance(x, (np.ndarray, Mapping)):
         raise TypeError(f"x must be a dict or array; got {type(x).__name__}")
-    if isinstance(x, Mapping) and not x:
-        raise ValueError("x cannot be an empty dict")
+    if isinstance(x, Mapping) and not x or isinstance(x, np.ndarray) and not x.size:
+        raise ValueError("x cannot be an empty dict or array")
     features = {key: _array(value, f"x[{key!r}]") for key, value in x.items()} if isinstance(x, Mapping) else x
     labels = y
     if isinstance(y, Mapping):
