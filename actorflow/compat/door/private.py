@@ -1,7 +1,7 @@
 """The table of names that only inner modules of TensorFlow have: where each is here.
 
 A place is `module:name` of ours, or a path below `tf`, such as `train.Saver`. Modules beside this module are `standins:`,
-`calculations:`, `cells:`, `keys:`, `linear:` and `structures:`.
+`calculations:`, `cells:`, `linear:` and `structures:`.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ NAMES: dict[str, dict[str, str]] = {
             "linear": "LinearClassifier LinearEstimator LinearRegressor",
         }.items()
     },
-    "estimator.canned.metric_keys": {"MetricKeys": "keys:MetricKeys"},
-    "estimator.canned.prediction_keys": {"PredictionKeys": "keys:PredictionKeys"},
-    "estimator.run_config": {"TaskType": "keys:TaskType"},
+    "estimator.canned.metric_keys": {"MetricKeys": "actorflow.compat.estimator.keys:MetricKeys"},
+    "estimator.canned.prediction_keys": {"PredictionKeys": "actorflow.compat.estimator.keys:PredictionKeys"},
+    "estimator.run_config": {"TaskType": "actorflow.compat.estimator.keys:TaskType"},
     "framework.composite_tensor": {"CompositeTensor": "standins:CompositeTensor"},
     "framework.type_spec": {"BatchableTypeSpec": "refused:TYPE_SPEC"},
     "framework.constant_op": {"_constant_impl": "constant"},
@@ -360,7 +360,7 @@ NAMES: dict[str, dict[str, str]] = {
 """The names of modules below `tensorflow.python` that no public namespace has."""
 
 
-_BESIDE = ("standins", "calculations", "cells", "keys", "linear", "refused", "structures")
+_BESIDE = ("standins", "calculations", "cells", "linear", "refused", "structures")
 
 
 def get(place: str) -> Any:
