@@ -306,7 +306,7 @@ def most_specific(left: Spec, right: Spec, what: str) -> Spec:
     """A spec that describes elements of both. Raises TypeError where types or structures differ."""
     if len(left.leaves) != len(right.leaves) or types_of(left) != types_of(right):
         raise TypeError(
-            f"The two datasets have different types: {what} has elements of {left!r}, but the other of {right!r}."
+            f"Incompatible: the two datasets have different types, {what} has elements of {left!r}, but the other of {right!r}."
         )
     joined = []
     for left_leaf, other in zip(left.leaves, right.leaves):
