@@ -90,7 +90,9 @@ class Estimator(_blocking.Estimator):
     checkpoint_format = installed.BUNDLE
     config_type = RunConfig
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(
+        self, model_fn: Any, model_dir: Any = None, config: Any = None, params: Any = None, warm_start_from: Any = None
+    ) -> None:
         overridden = [
             name for name in vars(type(self)) if not name.startswith("_") and callable(getattr(Estimator, name, None))
         ]
@@ -99,7 +101,7 @@ class Estimator(_blocking.Estimator):
                 "Subclasses of Estimator cannot override members of Estimator. "
                 f"{type(self)} does override {overridden}: give it another model_fn, or hooks."
             )
-        super().__init__(*args, **kwargs)
+        super().__init__(model_fn, model_dir, config, params, warm_start_from)
 
     def train(self, input_fn: Any, *args: Any, **kwargs: Any) -> Any:
         """See `blocking.Estimator.train`. With a strategy each replica takes a batch of `input_fn`'s data set in a step.
