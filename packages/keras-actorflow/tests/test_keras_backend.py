@@ -343,6 +343,7 @@ def test_a_dataset_gives_its_own_targets(tmp_path: Path) -> None:
         ("layers.CategoryEncoding(3)", "np.array([[0, 2]])"),
         ("layers.Discretization([0.2, 0.6])", "x[:, 0, 0, :]"),
         ("layers.RandAugment(seed=1)", "x"),
+        ("layers.RandomElasticTransform(1.0, 1.0, seed=1, dtype='float16')", "x"),
         ("layers.MelSpectrogram()", "np.ones((2, 4000), 'float32')"),
     ],
 )

@@ -202,6 +202,10 @@ def elastic_transform(
     x, back = batched(images, data_format)
     batch, height, width, _ = (int(size) for size in x.shape)
     size = int(6 * float(convert_to_tensor(sigma))) | 1
+    alpha, sigma = (
+        convert_to_tensor(alpha, "float32"),
+        convert_to_tensor(sigma, "float32"),
+    )  # a layer gives its own type
     drawn = af.cast(convert_to_tensor(draw_seed(seed)), "int64")
 
     def pull(number: int) -> Any:
