@@ -8,8 +8,15 @@ from typing import Any
 from benchmarks.harness.definitions import Case
 from benchmarks.models.blocks import BATCHES, Model, Parts, model
 
-RUNGS = ((8, 100, 4, 3), (64, 1000, 16, 20), (256, 5000, 64, 30), (1024, 20_000, 33, 50))
-"""Rows, columns, width of the table, and elements of each row."""
+RUNGS = (
+    (5, 20, 4, 2),
+    (10, 100, 8, 10),
+    (64, 1000, 16, 20),
+    (256, 5000, 64, 40),
+    (2000, 20_000, 33, 50),
+    (10_000, 50_000, 8, 100),
+)
+"""Rows, columns, width of the table, and elements of each row: 10 to 10⁶ elements."""
 
 
 def _cells(m: Model, rows: int, columns: int, each: int) -> list[Any]:
@@ -17,9 +24,7 @@ def _cells(m: Model, rows: int, columns: int, each: int) -> list[Any]:
     np = m.np
     made = []
     for _ in range(BATCHES):
-        picked = np.sort(m.data.integers(0, columns, (rows, each)), 1)
-        picked = np.minimum(picked + np.arange(each), columns + each - 1) % columns if each < columns else picked
-        picked.sort(1)
+        picked = np.sort(m.data.integers(0, columns - each + 1, (rows, each)), 1) + np.arange(each)
         made.append(np.stack([np.repeat(np.arange(rows), each), picked.reshape(-1)], 1).astype(np.int64))
     return made
 
@@ -105,7 +110,39 @@ def reshaped(m: Model, rows: int, columns: int, width: int, each: int) -> Parts:
     return feeds, batches, [sums, both.values, both.indices, turned.values, turned.indices], None
 
 
-PROGRAMS: tuple[Callable[..., Parts], ...] = (product, linear, lists, weighted, segments, by_hand, reshaped)
+def summed(m: Model, rows: int, columns: int, width: int, each: int) -> Parts:
+    """The sum and the maximum of two sparse tensors, and the gradient of the sum."""
+    lib = m.lib
+    x, feeds, batches = _tensor(m, rows, columns, each)
+    y, more_feeds, more_batches = _tensor(m, rows, columns, each)
+    both, most = lib.sparse_add(x, y), lib.sparse_maximum(x, y)
+    slopes = lib.gradients(lib.reduce_sum(lib.square(both.values)), [x.values, y.values])
+    return [*feeds, *more_feeds], [*batches, *more_batches], [both.values, most.values, *slopes], None
+
+
+def parts(m: Model, rows: int, columns: int, width: int, each: int) -> Parts:
+    """A part of a sparse tensor, with a value in each empty row, in another shape, and the softmax of its rows."""
+    lib = m.lib
+    x, feeds, batches = _tensor(m, rows, columns, each)
+    part = lib.sparse_slice(x, [0, 0], [rows, columns // 2])
+    filled = lib.sparse_fill_empty_rows(part, 0.5)[0]
+    other = lib.sparse_reshape(filled, [-1, columns // 2 if columns % 4 else columns // 4])
+    return feeds, batches, [filled.values, other.indices, lib.sparse_softmax(filled).values], None
+
+
+def spread(m: Model, rows: int, columns: int, width: int, each: int) -> Parts:
+    """Sparse tensors of few columns as dense ones, added to a dense one, and times a column."""
+    lib, few = m.lib, 2 * each
+    x, feeds, batches = _tensor(m, rows, few, each)
+    dense = lib.sparse_tensor_to_dense(x, validate_indices=False)
+    scaled = x * m.weights(rows, 1)
+    return feeds, batches, [dense, scaled.values, lib.sparse_reduce_max(x, 1), lib.sparse_reduce_sum(x, 0)], None
+
+
+PROGRAMS: tuple[Callable[..., Parts], ...] = (
+    *(product, linear, lists, weighted, segments, by_hand, reshaped),
+    *(summed, parts, spread),
+)
 CASES = tuple(
     Case(
         f"{program.__name__}_{rows}x{columns}",

@@ -13,7 +13,10 @@ from actorflow.base.records import wire
 from actorflow.base.records.proto_tensor import read_tensor, write_tensor
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError
 
+from ..native.library import function
 from ..strings.objects import as_arrays
+
+_indexed, _looked_up = function("indexed"), function("looked_up")
 
 
 class Table:
@@ -25,6 +28,7 @@ class Table:
     def __init__(self, name: str, key: DType, value: DType, shape: tuple[int, ...] = (), *, once: bool = True) -> None:
         self.name, self.key, self.value, self.shape, self.once = name, key, value, shape, once
         self._items: dict[Any, Any] = {}
+        self._index: tuple[Any, ...] | None = None  # of a table that does not change: for the library in C
         self._filled = not once
         self._lock = threading.Lock()
 
@@ -41,6 +45,10 @@ class Table:
                 f"A default of the table {self.name!r} has the shape {self.shape}, or {shape} for each key one, not "
                 f"{default.shape}."
             )
+        index = self._index
+        values = None if index is None else _looked_up(*index, keys, default)
+        if values is not None:
+            return values
         if self.shape:
             others: Any = np.broadcast_to(default, shape).reshape(-1, *self.shape)
         else:
@@ -67,6 +75,7 @@ class Table:
             ):
                 raise FailedPreconditionError(f"The table {self.name!r} was already initialized with different data.")
             self._items, self._filled = entries, True
+        self._index = self._content_indexed()
 
     def insert(self, keys: list[Any], values: list[Any], *, clear: bool = False) -> None:
         """Puts values under keys, with `clear` in place of all that there was."""
@@ -123,6 +132,14 @@ class Table:
         array = np.empty(len(entries), self.value.numpy_dtype)
         array[:] = entries
         return array
+
+    def _content_indexed(self) -> tuple[Any, ...] | None:
+        """A table of addresses, the keys and the values, as the library in C looks keys up. None for keys of other types."""
+        if self.shape:
+            return None
+        keys, values = self.content()
+        table = _indexed(keys)
+        return None if table is None else (table, keys, values)
 
     def _check_filled(self) -> None:
         if not self._filled:

@@ -18,10 +18,11 @@ product.py       products of matrices, and batches of them
 random.py        uniform random numbers
 reduce.py        sums, means, extremes, cumulative sums
 rows.py          gathers, slices, one-hot vectors, the largest of each row, concatenations
-scatter.py       scatters, sparse updates and products, segments, distinct elements
+scatter.py       scatters, sparse updates, segments, distinct elements
 smooth.py        erf, GELU and Swish, rows that are normalized
 softmax.py       softmax, cross entropy, attention
-strings.py       hashes of strings, their parts, letters and numbers
+sparse.py        sparse tensors
+strings/         hashes of strings, their parts, letters and numbers
 update.py        optimizers' dense updates
 window.py        pools of maxima, depthwise convolutions
 """

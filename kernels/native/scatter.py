@@ -20,7 +20,6 @@ from actorflow.graph.ops.state.update import TABLE, Update
 from ..array import gather as gathering
 from ..array import unique as distinct
 from ..math import segment
-from ..sparse import math as sparse_math
 from ..sparse import segment as sparse
 from ..state import scatter, training
 from . import update
@@ -167,36 +166,19 @@ def scatter_nd(xp: Any, indices: Any, updates: Any, shape: Any, *, out: Any = No
 
 _nd_sum = function("unsorted_segment_sum")
 
-# ---- sparse matrices
-
-_sparse_product = function("sparse_product")
-
-
-@kernel("SparseTensorDenseMatMul", **_OPTIONS)
-def sparse_tensor_dense_matmul(
-    xp: Any, indices: Any, values: Any, shape: Any, b: Any, *, adjoint_a: bool, adjoint_b: bool, out: Any = None
-) -> Any:
-    product = None if adjoint_b else _sparse_product(indices, values, shape, b, adjoint_a)
-    if product is not None:
-        return put(product, out)
-    return sparse_math.sparse_tensor_dense_matmul(
-        xp, indices, values, shape, b, adjoint_a=adjoint_a, adjoint_b=adjoint_b, out=out
-    )
-
-
 # ---- distinct elements
 
-_WHOLE = frozenset((dtypes.int32, dtypes.int64))
+_KEYS = frozenset((dtypes.int32, dtypes.int64, dtypes.string))
 _unique = function(
     "unique", lambda x, wide: distinct.unique_with_counts(np, x, out_idx=dtypes.int64 if wide else dtypes.int32)
 )
 
 
-@kernel("Unique", dtypes=_WHOLE, **_OPTIONS)
+@kernel("Unique", dtypes=_KEYS, **_OPTIONS)
 def unique(xp: Any, x: Any, *, out_idx: DType) -> Any:
     return _unique(x, out_idx is dtypes.int64)[:2]
 
 
-@kernel("UniqueWithCounts", dtypes=_WHOLE, **_OPTIONS)
+@kernel("UniqueWithCounts", dtypes=_KEYS, **_OPTIONS)
 def unique_with_counts(xp: Any, x: Any, *, out_idx: DType) -> Any:
     return _unique(x, out_idx is dtypes.int64)

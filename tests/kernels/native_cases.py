@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 import actorflow as af
+from actorflow.errors import OpError
 from actorflow.kernels.native.library import loaded
 
 SEED = 20261121
@@ -82,3 +84,26 @@ def check(
 def on(base: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """A Python kernel on numpy's arrays."""
     return lambda *given: base(np, *given, **options)
+
+
+def agree(
+    native: Callable[..., Any], reference: Callable[..., Any], *arguments: Any, exact: bool = True, **options: Any
+) -> None:
+    """Both give the same arrays of the arguments, or raise the same error. Not `exact`: floats may differ in last bits."""
+    with np.errstate(all="ignore"):
+        try:
+            expected = reference(*arguments, **options)
+        except (ValueError, IndexError, OpError) as error:
+            with pytest.raises(type(error)) as raised:
+                native(*arguments, **options)
+            assert str(raised.value) == str(error)
+            return
+        result = native(*arguments, **options)
+    for left, right in zip(result, expected, strict=True) if isinstance(expected, tuple) else [(result, expected)]:
+        assert (left.dtype, left.shape) == (right.dtype, right.shape)
+        if left.dtype == object:
+            assert left.tolist() == right.tolist()
+        elif exact:
+            assert left.tobytes() == right.tobytes()
+        else:
+            np.testing.assert_allclose(left, right, rtol=1e-5, atol=1e-6)

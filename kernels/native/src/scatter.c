@@ -299,6 +299,7 @@ static bool distinct_of(const Call *call, PyArrayObject *numbers, Distinct *d) {
 /* unique(x, wide): the distinct numbers, for each element which one it is, and how often each is there; as 64-bit numbers if `wide`. */
 static PyObject *k_unique(const Call *call) {
     PyArrayObject *x = indices_at(call, 0);
+    if (call->count == 2 && typed_at(call, 0, NPY_OBJECT)) return unique_strings(call);
     if (!x || PyArray_NDIM(x) != 1 || call->count != 2) return NULL;
     int kind = call->args[1] == Py_True ? NPY_INT64 : NPY_INT32;
     Distinct d;

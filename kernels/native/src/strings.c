@@ -1,13 +1,32 @@
-/* Strings: hashes of many, and their parts. Tensors of strings are arrays of Python's bytes, so the interpreter is kept. */
+/* Hashes of strings. Tensors of strings are arrays of Python's bytes, so the interpreter is kept here, and in what else is of strings:
+ * `split.c`, `csv.c`, `spelling.c`, `texts.c` and `distinct.c`. */
 
 /* The bytes of an element; false where it is something else. */
 static inline bool bytes_at(PyArrayObject *x, int64_t place, const uint8_t **data, int64_t *size) {
     PyObject *one = ((PyObject **)PyArray_DATA(x))[place];
     char *found;
     Py_ssize_t length;
-    if (!one || !PyBytes_Check(one) || PyBytes_AsStringAndSize(one, &found, &length)) return false;
+    if (!one || (!PyBytes_CheckExact(one) && !PyBytes_Check(one)) || PyBytes_AsStringAndSize(one, &found, &length)) return false;
     *data = (const uint8_t *)found;
     *size = length;
+    return true;
+}
+
+/* Puts a new string of `size` bytes into an array that holds nothing, or None, there. NULL with an exception. */
+static char *room_for(PyObject **place, int64_t size) {
+    PyObject *made = PyBytes_FromStringAndSize(NULL, size), *old = *place;
+    if (!made) return NULL;
+    *place = made;
+    Py_XDECREF(old);
+    return PyBytes_AsString(made);
+}
+
+/* Puts an object into an array, in the place of what is there. */
+static inline bool put_object(PyObject **place, PyObject *object) {
+    PyObject *old = *place;
+    Py_INCREF(object);
+    *place = object;
+    Py_XDECREF(old);
     return true;
 }
 
@@ -113,76 +132,6 @@ static PyObject *k_buckets(const Call *call) {
     return (PyObject *)made;
 }
 
-/* ---- parts */
-
-typedef struct {
-    bool separates[256], skips, whole; /* whether empty parts are left out; whether an empty string has one part, an empty one */
-} Splitting;
-
-/* Where the next part ends, from `begin` on; -1 where there is none. */
-static inline int64_t next_part(const Splitting *s, const uint8_t *data, int64_t size, int64_t *begin) {
-    if (!size && !s->whole) return -1;
-    if (s->skips)
-        while (*begin < size && s->separates[data[*begin]]) ++*begin;
-    if (*begin > size || (s->skips && *begin == size)) return -1;
-    int64_t end = *begin;
-    while (end < size && !s->separates[data[end]]) end++;
-    return end;
-}
-
-/* split(strings, separators, leaves out what is empty, whether an empty string has a part): the places of the parts, the parts, and
- * the shape of the matrix that they fill. */
-static PyObject *k_split(const Call *call) {
-    PyArrayObject *x = typed_at(call, 0, NPY_OBJECT);
-    if (!x || PyArray_NDIM(x) != 1 || call->count != 4 || !PyBytes_Check(call->args[1])) return NULL;
-    Splitting s = {.skips = call->args[2] == Py_True, .whole = call->args[3] == Py_True};
-    char *separators;
-    Py_ssize_t some;
-    if (PyBytes_AsStringAndSize(call->args[1], &separators, &some)) return NULL;
-    if (!some) return NULL;
-    for (Py_ssize_t i = 0; i < some; i++) s.separates[(uint8_t)separators[i]] = true;
-    int64_t rows = PyArray_SIZE(x), parts = 0, longest = 0, size = 0, end;
-    const uint8_t *data = NULL;
-    for (int64_t row = 0; row < rows; row++) {
-        if (!bytes_at(x, row, &data, &size)) return NULL;
-        int64_t before = parts;
-        for (int64_t at = 0; (end = next_part(&s, data, size, &at)) >= 0; at = end + 1) parts++;
-        if (parts - before > longest) longest = parts - before;
-    }
-    npy_intp sizes[2] = {parts, 2}, two = 2;
-    PyArrayObject *places = fresh(NPY_INT64, 2, sizes), *values = fresh(NPY_OBJECT, 1, sizes), *shape = fresh(NPY_INT64, 1, &two);
-    PyObject *all = places && values && shape ? PyTuple_New(3) : NULL;
-    if (!all) {
-        Py_XDECREF((PyObject *)places);
-        Py_XDECREF((PyObject *)values);
-        Py_XDECREF((PyObject *)shape);
-        return NULL;
-    }
-    PyTuple_SetItem(all, 0, (PyObject *)places);
-    PyTuple_SetItem(all, 1, (PyObject *)values);
-    PyTuple_SetItem(all, 2, (PyObject *)shape);
-    int64_t *place = PyArray_DATA(places), part = 0;
-    PyObject **value = PyArray_DATA(values);
-    for (int64_t row = 0; row < rows; row++) {
-        bytes_at(x, row, &data, &size);
-        int64_t column = 0;
-        for (int64_t at = 0; (end = next_part(&s, data, size, &at)) >= 0; at = end + 1, part++) {
-            PyObject *made = PyBytes_FromStringAndSize((const char *)data + at, end - at), *old = value[part];
-            if (!made) {
-                Py_DECREF(all);
-                return NULL;
-            }
-            value[part] = made;
-            Py_XDECREF(old);
-            place[2 * part] = row;
-            place[2 * part + 1] = column++;
-        }
-    }
-    ((int64_t *)PyArray_DATA(shape))[0] = rows;
-    ((int64_t *)PyArray_DATA(shape))[1] = longest;
-    return all;
-}
-
 /* ---- SipHash-2-4 (Aumasson and Bernstein, 2012) */
 
 static inline void sip_round(uint64_t v[4]) {
@@ -232,182 +181,36 @@ static PyObject *k_strong_buckets(const Call *call) {
     return (PyObject *)made;
 }
 
-/* ---- numbers */
 
-static inline bool is_white(uint8_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-static inline bool is_digit(uint8_t c) { return c >= '0' && c <= '9'; }
+/* ---- TensorFlow's own hash: MurmurHash2 for 64 bits with a seed of its own */
 
-/* Digits of a decimal number, which are exact as long as they are no more than fifteen. */
-typedef struct {
-    bool minus, exact;
-    int64_t digits, scale, seen; /* the number is digits · 10^-scale; how many there are */
-} Decimal;
-
-static const uint8_t *digits_of(const uint8_t *s, const uint8_t *end, Decimal *d, bool behind_point) {
-    for (; s < end && is_digit(*s); s++, d->seen++) {
-        if (d->digits < 100000000000000) d->digits = d->digits * 10 + (*s - '0'), d->scale += behind_point;
-        else d->exact = false;
+static uint64_t murmur(const uint8_t *s, int64_t n) {
+    const uint64_t mul = 0xC6A4A7935BD1E995u;
+    uint64_t hash = 0xDECAFCAFFEu ^ (uint64_t)n * mul;
+    for (; n >= 8; n -= 8, s += 8) {
+        uint64_t word = farm_at(s) * mul;
+        hash = (hash ^ farm_mix(word) * mul) * mul;
     }
-    return s;
+    uint64_t rest = 0;
+    for (int64_t i = 0; i < n; i++) rest |= (uint64_t)s[i] << 8 * i;
+    if (n) hash = (hash ^ rest) * mul;
+    return farm_mix(farm_mix(hash) * mul);
 }
 
-/* A decimal number: digits, perhaps a point, perhaps an exponent. Others, such as "inf", are left to Python. */
-static bool decimal_of(const uint8_t *data, int64_t size, double *into) {
-    static const double tens[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-    const uint8_t *s = data, *end = data + size;
-    while (s < end && is_white(*s)) s++;
-    while (s < end && is_white(end[-1])) end--;
-    const uint8_t *begin = s;
-    Decimal d = {.exact = true};
-    if (s < end && (*s == '+' || *s == '-')) d.minus = *s++ == '-';
-    s = digits_of(s, end, &d, false);
-    if (s < end && *s == '.') s = digits_of(s + 1, end, &d, true);
-    if (!d.seen) return false;
-    if (s < end && (*s | 32) == 'e') {
-        s++;
-        if (s < end && (*s == '+' || *s == '-')) s++;
-        if (s == end) return false;
-        while (s < end && is_digit(*s)) s++;
-        if (!is_digit(s[-1])) return false;
-        d.exact = false;
-    }
-    if (s != end) return false;
-    if (d.exact && d.scale < 16) {
-        double value = (double)d.digits / tens[d.scale];
-        *into = d.minus ? -value : value;
-        return true;
-    }
-    char *stops; /* what lies behind a string's last byte is a zero, so the reading ends there at the latest */
-    *into = PyOS_string_to_double((const char *)begin, &stops, NULL);
-    if (PyErr_Occurred()) PyErr_Clear();
-    return (const uint8_t *)stops == end;
-}
-
-static bool integer_of(const uint8_t *data, int64_t size, int64_t most, int64_t *into) {
-    const uint8_t *s = data, *end = data + size;
-    while (s < end && is_white(*s)) s++;
-    while (s < end && is_white(end[-1])) end--;
-    bool minus = s < end && *s == '-';
-    if (s < end && (*s == '+' || *s == '-')) s++;
-    if (s == end || end - s > 18) return false;
-    int64_t value = 0;
-    for (; s < end; s++) {
-        if (!is_digit(*s)) return false;
-        value = value * 10 + (*s - '0');
-    }
-    *into = minus ? -value : value;
-    return value <= most;
-}
-
-/* numbers_of(strings, the letter of float32, float64, int32 or int64): what they spell. */
-static PyObject *k_numbers_of(const Call *call) {
+/* old_buckets(strings, count): TensorFlow's own hash of each string, divided by the number of buckets. */
+static PyObject *k_old_buckets(const Call *call) {
     PyArrayObject *x = typed_at(call, 0, NPY_OBJECT);
-    if (!x || !PyArray_NDIM(x) || call->count != 2 || !PyUnicode_Check(call->args[1]) || PyUnicode_GetLength(call->args[1]) != 1) return NULL;
-    Py_UCS4 letter = PyUnicode_ReadChar(call->args[1], 0);
-    int type = letter == 'f' ? NPY_FLOAT32 : letter == 'd' ? NPY_FLOAT64 : letter == 'i' ? NPY_INT32 : letter == 'l' ? NPY_INT64 : -1;
-    if (type < 0) return NULL;
-    PyArrayObject *out = fresh(type, PyArray_NDIM(x), PyArray_DIMS(x));
-    if (!out) return NULL;
-    void *made = PyArray_DATA(out);
-    int64_t size, whole = 0, most = type == NPY_INT32 ? INT32_MAX : INT64_MAX;
-    double real = 0;
+    int64_t count, size;
     const uint8_t *data;
-    for (int64_t i = 0; i < PyArray_SIZE(x); i++) {
-        bool read = bytes_at(x, i, &data, &size);
-        if (read) read = type == NPY_FLOAT32 || type == NPY_FLOAT64 ? decimal_of(data, size, &real) : integer_of(data, size, most, &whole);
-        if (!read) {
-            Py_DECREF((PyObject *)out);
-            return NULL;
-        }
-        if (type == NPY_FLOAT32) ((float *)made)[i] = (float)real;
-        else if (type == NPY_FLOAT64) ((double *)made)[i] = real;
-        else if (type == NPY_INT32) ((int32_t *)made)[i] = (int32_t)whole;
-        else ((int64_t *)made)[i] = whole;
-    }
-    return (PyObject *)out;
-}
-
-/* ---- strings of strings */
-
-/* Puts a new string of `size` bytes into an array that holds nothing, or None, there. NULL with an exception. */
-static char *room_for(PyObject **place, int64_t size) {
-    PyObject *made = PyBytes_FromStringAndSize(NULL, size), *old = *place;
-    if (!made) return NULL;
-    *place = made;
-    Py_XDECREF(old);
-    return PyBytes_AsString(made);
-}
-
-/* lowered(strings, upper): letters of ASCII in lower case, or in upper case. */
-static PyObject *k_lowered(const Call *call) {
-    PyArrayObject *x = typed_at(call, 0, NPY_OBJECT);
-    if (!x || !PyArray_NDIM(x) || call->count != 2) return NULL;
-    uint8_t least = call->args[1] == Py_True ? 'a' : 'A';
-    PyArrayObject *out = fresh(NPY_OBJECT, PyArray_NDIM(x), PyArray_DIMS(x));
-    PyObject **made = out ? PyArray_DATA(out) : NULL;
-    int64_t size;
-    const uint8_t *data;
+    if (!x || !PyArray_NDIM(x) || !whole_at(call, 1, &count) || count < 1) return NULL;
+    PyArrayObject *out = fresh(NPY_INT64, PyArray_NDIM(x), PyArray_DIMS(x));
+    int64_t *bucket = out ? PyArray_DATA(out) : NULL;
     for (int64_t i = 0; out && i < PyArray_SIZE(x); i++) {
-        char *room = bytes_at(x, i, &data, &size) ? room_for(made + i, size) : NULL;
-        if (!room) {
+        if (!bytes_at(x, i, &data, &size)) {
             Py_DECREF((PyObject *)out);
             return NULL;
         }
-        for (int64_t k = 0; k < size; k++) room[k] = (char)(data[k] ^ ((uint8_t)(data[k] - least) < 26 ? 32 : 0));
-    }
-    return (PyObject *)out;
-}
-
-enum { MOST_GLUED = 16 };
-
-/* glued(separator, *strings): arrays of one shape, element by element behind each other. */
-static PyObject *k_glued(const Call *call) {
-    Py_ssize_t parts = call->count - 1;
-    if (parts < 1 || parts > MOST_GLUED || !PyBytes_CheckExact(call->args[0])) return NULL;
-    PyArrayObject *arrays[MOST_GLUED];
-    for (Py_ssize_t k = 0; k < parts; k++) {
-        arrays[k] = typed_at(call, k + 1, NPY_OBJECT);
-        if (!arrays[k] || !PyArray_NDIM(arrays[k]) || !same_shape(arrays[0], arrays[k])) return NULL;
-    }
-    const char *between = PyBytes_AsString(call->args[0]);
-    int64_t gap = PyBytes_Size(call->args[0]), sizes[MOST_GLUED];
-    const uint8_t *data[MOST_GLUED];
-    PyArrayObject *out = fresh(NPY_OBJECT, PyArray_NDIM(arrays[0]), PyArray_DIMS(arrays[0]));
-    PyObject **made = out ? PyArray_DATA(out) : NULL;
-    for (int64_t i = 0; out && i < PyArray_SIZE(out); i++) {
-        int64_t total = gap * (parts - 1);
-        bool strings = true;
-        for (Py_ssize_t k = 0; strings && k < parts; k++) {
-            strings = bytes_at(arrays[k], i, data + k, sizes + k);
-            if (strings) total += sizes[k];
-        }
-        char *room = strings ? room_for(made + i, total) : NULL;
-        if (!room) {
-            Py_DECREF((PyObject *)out);
-            return NULL;
-        }
-        for (Py_ssize_t k = 0; k < parts; k++) {
-            if (k) memcpy(room, between, (size_t)gap), room += gap;
-            memcpy(room, data[k], (size_t)sizes[k]), room += sizes[k];
-        }
-    }
-    return (PyObject *)out;
-}
-
-/* lengths(strings): how many bytes each has. */
-static PyObject *k_lengths(const Call *call) {
-    PyArrayObject *x = typed_at(call, 0, NPY_OBJECT);
-    if (!x || !PyArray_NDIM(x) || call->count != 1) return NULL;
-    PyArrayObject *out = fresh(NPY_INT32, PyArray_NDIM(x), PyArray_DIMS(x));
-    int32_t *made = out ? PyArray_DATA(out) : NULL;
-    int64_t size;
-    const uint8_t *data;
-    for (int64_t i = 0; out && i < PyArray_SIZE(x); i++) {
-        if (!bytes_at(x, i, &data, &size) || size > INT32_MAX) {
-            Py_DECREF((PyObject *)out);
-            return NULL;
-        }
-        made[i] = (int32_t)size;
+        bucket[i] = (int64_t)(murmur(data, size) % (uint64_t)count);
     }
     return (PyObject *)out;
 }

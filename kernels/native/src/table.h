@@ -6,7 +6,11 @@
 #include "softmax.c"
 #include "smooth.c"
 #include "rows.c"
+#include "strings.c"
+#include "distinct.c"
 #include "scatter.c"
+#include "cells.c"
+#include "cell_math.c"
 #include "window.c"
 #include "norm.c"
 #include "random.c"
@@ -18,7 +22,10 @@
 #include "attention.c"
 #include "paged.c"
 #include "update.c"
-#include "strings.c"
+#include "split.c"
+#include "spelling.c"
+#include "csv.c"
+#include "texts.c"
 #include "linalg.c"
 #include "images.c"
 #include "crops.c"
@@ -43,7 +50,11 @@ const Kernel TABLE[] = {
     NAMED(descend), NAMED(update), NAMED(buckets), NAMED(split), NAMED(sparse_segment_sum),
     NAMED(cholesky), NAMED(triangular), NAMED(solve), NAMED(determinant), NAMED(qr), NAMED(eigh),
     NAMED(resized), NAMED(resized_back), NAMED(boxes), NAMED(strong_buckets), NAMED(numbers_of), NAMED(lowered), NAMED(glued),
-    NAMED(lengths), NAMED(unsorted_segment_extreme), NAMED(sparse_product),
+    NAMED(lengths), NAMED(old_buckets), NAMED(spelled), NAMED(csv), NAMED(letter_counts), NAMED(stripped), NAMED(cut), NAMED(joined_along),
+    NAMED(segments_joined), NAMED(indexed), NAMED(looked_up),
+    NAMED(cells_ordered), NAMED(cells_joined), NAMED(cells_sliced), NAMED(cells_filled), NAMED(cells_reshaped), NAMED(cells_merged), NAMED(cells_sum_grad),
+    NAMED(cells_dense), NAMED(cells_added), NAMED(cells_met), NAMED(cells_reduced), NAMED(cells_softmax),
+    NAMED(unsorted_segment_extreme), NAMED(sparse_product),
     NAMED(crops_to_images), NAMED(crops_to_boxes), NAMED(hues), NAMED(reds), NAMED(reversed),
     {NULL, NULL},
 };

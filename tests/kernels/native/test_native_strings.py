@@ -10,8 +10,10 @@ import pytest
 
 import actorflow as af
 from actorflow.errors import OpError
-from actorflow.kernels.native import scatter, strings
+from actorflow.kernels.native import scatter
 from actorflow.kernels.native.library import loaded
+from actorflow.kernels.native.strings import numbers as spelled
+from actorflow.kernels.native.strings import parts
 from actorflow.kernels.sparse import segment
 from actorflow.kernels.strings import elementwise, numbers, split
 from actorflow.kernels.strings import hash as hashing
@@ -42,22 +44,24 @@ def test_buckets_are_those_of_fingerprints_of_every_length(seed: int) -> None:
 def test_strings_are_divided_as_by_python(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for attempt in range(60):
-        texts = [bytes(rng.choice(list(b"ab ,\t\n"), rng.integers(0, 9)).tolist()) for _ in range(rng.integers(0, 6))]
+        texts = [
+            bytes(rng.choice(list(b"ab ,\t\n\0\xff"), rng.integers(0, 9)).tolist()) for _ in range(rng.integers(0, 6))
+        ]
         x = tensor(texts)
-        for separators in (b" ", b" ,", b",", b""):
+        for separators in (b" ", b" ,", b",", b"", b"a,", b"a,a,", b"\0"):
             for skips in (False, True):
                 given = np, x, tensor([separators]).reshape(())
                 wanted = split.string_split(*given, skip_empty=skips)
-                assert equal(strings.string_split(*given, skip_empty=skips), wanted), (attempt, texts, separators)
-            for most in (-1, 1):
+                assert equal(parts.string_split(*given, skip_empty=skips), wanted), (attempt, texts, separators)
+            for most in (-1, 0, 1, 2):
                 wanted = split.string_split_v2(*given, maxsplit=most)
-                assert equal(strings.string_split_v2(*given, maxsplit=most), wanted), (attempt, texts, separators)
+                assert equal(parts.string_split_v2(*given, maxsplit=most), wanted), (attempt, texts, separators)
 
 
 def test_parts_are_kept_by_their_tensor_alone() -> None:
     x = tensor([b"first-part second-part"])
     before = sys.getrefcount(x[0])
-    values = loaded().call("split", 1, x, b" ", True, False)[1]
+    values = loaded().call("split", 1, x, b" ", False, True, False, -1)[1]
     assert values.tolist() == [b"first-part", b"second-part"]
     of_part, of_whole, of_new = (
         sys.getrefcount(values[0]),
@@ -71,10 +75,10 @@ def test_what_are_no_strings_is_left_to_python() -> None:
     for wrong in (tensor([b"a", None]), tensor([b"a", "b"]), np.zeros(3), np.array(b"a", object), [b"a"]):
         if not (isinstance(wrong, np.ndarray) and wrong.dtype == object and wrong.ndim):
             assert loaded().call("buckets", 1, wrong, 5) is NotImplemented
-        assert loaded().call("split", 1, wrong, b" ", True, False) is NotImplemented
+        assert loaded().call("split", 1, wrong, b" ", False, True, False, -1) is NotImplemented
     assert loaded().call("buckets", 1, tensor([b"a", None]), 5) is NotImplemented
     assert loaded().call("buckets", 1, tensor([b"a"]), 0) is NotImplemented
-    assert loaded().call("split", 1, tensor([b"a"]), b"", True, False) is NotImplemented
+    assert loaded().call("split", 1, tensor([b"a"]), b", ", True, True, False, -1) is NotImplemented
 
 
 def test_sums_of_picked_rows_are_pythons_and_so_are_their_errors(seed: int) -> None:
@@ -104,7 +108,7 @@ def test_buckets_by_a_key_are_pythons(key: list[int], seed: int) -> None:
     x = tensor([rng.bytes(size) for size in (*range(140), 1000)])
     for count in (1, 997, 2**63 - 1):
         reference = hashing.string_to_hash_bucket_strong(np, x, num_buckets=count, key=key)
-        assert equal([strings.string_to_hash_bucket_strong(np, x, num_buckets=count, key=key)], [reference])
+        assert equal([spelled.string_to_hash_bucket_strong(np, x, num_buckets=count, key=key)], [reference])
 
 
 NUMBERS = [
@@ -153,14 +157,14 @@ def test_numbers_are_pythons(kind: Any, seed: int) -> None:
             reference = numbers.string_to_number(np, tensor(texts), out_type=kind)
         except ValueError as error:
             with pytest.raises(ValueError) as raised:
-                strings.string_to_number(np, tensor(texts), out_type=kind)
+                spelled.string_to_number(np, tensor(texts), out_type=kind)
             assert str(raised.value) == str(error)
             continue
-        result = strings.string_to_number(np, tensor(texts), out_type=kind)
+        result = spelled.string_to_number(np, tensor(texts), out_type=kind)
         assert (result.dtype, result.tobytes()) == (reference.dtype, reference.tobytes()), texts
     whole = tensor(wholes).reshape(4, -1)
     assert equal(
-        [strings.string_to_number(np, whole, out_type=kind)], [numbers.string_to_number(np, whole, out_type=kind)]
+        [spelled.string_to_number(np, whole, out_type=kind)], [numbers.string_to_number(np, whole, out_type=kind)]
     )
 
 
@@ -168,15 +172,15 @@ def test_letters_lengths_and_joints_are_pythons(seed: int) -> None:
     rng = np.random.default_rng(seed)
     x = tensor([bytes(range(256)), b"", *(rng.bytes(int(n)) for n in rng.integers(0, 60, 62))]).reshape(8, 8)
     single = tensor([b"--"]).reshape(())
-    assert equal([strings.lower(np, x, encoding="")], [elementwise.lower(np, x, encoding="")])
-    assert equal([strings.upper(np, x, encoding="")], [elementwise.upper(np, x, encoding="")])
-    assert equal([strings.length(np, x, unit="BYTE")], [elementwise.length(np, x, unit="BYTE")])
-    for parts in ([x], [x, x], [x, single, x], [single, x], [single, single], [], [x] * 20):
+    assert equal([parts.lower(np, x, encoding="")], [elementwise.lower(np, x, encoding="")])
+    assert equal([parts.upper(np, x, encoding="")], [elementwise.upper(np, x, encoding="")])
+    assert equal([parts.length(np, x, unit="BYTE")], [elementwise.length(np, x, unit="BYTE")])
+    for inputs in ([x], [x, x], [x, single, x], [single, x], [single, single], [], [x] * 20):
         for separator in ("", "_-"):
-            result = strings.string_join(np, parts, separator=separator)
-            assert equal([result], [elementwise.string_join(np, parts, separator=separator)])
+            result = parts.string_join(np, inputs, separator=separator)
+            assert equal([result], [elementwise.string_join(np, inputs, separator=separator)])
     with pytest.raises(ValueError, match="can't be joined"):
-        strings.string_join(np, [x, x[:2]], separator="")
+        parts.string_join(np, [x, x[:2]], separator="")
 
 
 def test_new_strings_are_kept_by_their_tensor_alone() -> None:

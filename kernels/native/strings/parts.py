@@ -1,0 +1,109 @@
+"""Parts, joints, letters and lengths of strings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow.base.registry.kernel import kernel
+
+from ...strings import elementwise
+from ...strings import split as splitting
+from ...strings.objects import single
+from ..library import function
+
+_WHITE = b" \t\n\v\f\r"
+_OPTIONS: dict[str, Any] = {"device": "CPU", "library": "native"}
+
+
+# ---- parts
+
+_split, _stripped, _cut = (function(name) for name in ("split", "stripped", "cut"))
+
+
+@kernel("StringSplit", **_OPTIONS)
+def string_split(xp: Any, x: Any, delimiter: Any, *, skip_empty: bool) -> Any:
+    parts = _split(x, single(delimiter), False, skip_empty, False, -1)
+    return splitting.string_split(xp, x, delimiter, skip_empty=skip_empty) if parts is None else parts
+
+
+@kernel("StringSplitV2", **_OPTIONS)
+def string_split_v2(xp: Any, x: Any, sep: Any, *, maxsplit: int) -> Any:
+    between = single(sep)
+    parts = None
+    if between or maxsplit:  # without a separator and a split a string stays as it is
+        parts = _split(x, between or _WHITE, bool(between), not between, bool(between), maxsplit)
+    return splitting.string_split_v2(xp, x, sep, maxsplit=maxsplit) if parts is None else parts
+
+
+@kernel("StringStrip", **_OPTIONS)
+def strip(xp: Any, x: Any) -> Any:
+    stripped = _stripped(x)
+    return elementwise.strip(xp, x) if stripped is None else stripped
+
+
+def _of_bytes(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return bool(attrs["unit"] == "BYTE")
+
+
+@kernel("Substr", can=_of_bytes, **_OPTIONS)
+def substr(xp: Any, x: Any, pos: Any, size: Any, *, unit: str) -> Any:
+    parts = _cut(x, np.asarray(pos), np.asarray(size))
+    return elementwise.substr(xp, x, pos, size, unit=unit) if parts is None else parts
+
+
+# ---- joints
+
+_glued, _along, _segments = (function(name) for name in ("glued", "joined_along", "segments_joined"))
+
+
+@kernel("StringJoin", **_OPTIONS)
+def string_join(xp: Any, inputs: Any, *, separator: str) -> Any:
+    shape = next((value.shape for value in inputs if value.ndim), ())
+    whole = [value if value.ndim else np.broadcast_to(value, shape).copy() for value in inputs] if shape else inputs
+    joined = _glued(separator.encode(), *whole)
+    return elementwise.string_join(xp, inputs, separator=separator) if joined is None else joined
+
+
+@kernel("ReduceJoin", **_OPTIONS)
+def reduce_join(xp: Any, x: Any, axes: Any, *, keep_dims: bool, separator: str) -> Any:
+    axis = int(np.reshape(axes, ())) if np.size(axes) == 1 else x.ndim
+    joined = _along(x, axis % x.ndim, separator.encode()) if -x.ndim <= axis < x.ndim else None
+    if joined is None:
+        return splitting.reduce_join(xp, x, axes, keep_dims=keep_dims, separator=separator)
+    return np.expand_dims(joined, axis) if keep_dims else joined
+
+
+@kernel("UnsortedSegmentJoin", **_OPTIONS)
+def unsorted_segment_join(xp: Any, x: Any, ids: Any, count: Any, *, separator: str) -> Any:
+    joined = _segments(x, ids, int(count), separator.encode())
+    return splitting.unsorted_segment_join(xp, x, ids, count, separator=separator) if joined is None else joined
+
+
+# ---- letters and lengths
+
+_lowered, _lengths, _letters = (function(name) for name in ("lowered", "lengths", "letter_counts"))
+
+
+def _of_ascii(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return not attrs["encoding"]
+
+
+@kernel("StringLower", can=_of_ascii, **_OPTIONS)
+def lower(xp: Any, x: Any, *, encoding: str) -> Any:
+    letters = _lowered(x, False)
+    return elementwise.lower(xp, x, encoding=encoding) if letters is None else letters
+
+
+@kernel("StringUpper", can=_of_ascii, **_OPTIONS)
+def upper(xp: Any, x: Any, *, encoding: str) -> Any:
+    letters = _lowered(x, True)
+    return elementwise.upper(xp, x, encoding=encoding) if letters is None else letters
+
+
+@kernel("StringLength", **_OPTIONS)
+def length(xp: Any, x: Any, *, unit: str) -> Any:
+    counts = _lengths(x) if unit == "BYTE" else _letters(x)
+    return elementwise.length(xp, x, unit=unit) if counts is None else counts
