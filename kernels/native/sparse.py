@@ -35,7 +35,7 @@ def sparse_reorder(xp: Any, indices: Any, values: Any, dense_shape: Any) -> Any:
 @kernel("SparseConcat", **_OPTIONS)
 def sparse_concat(xp: Any, inputs: Any, *, concat_dim: int) -> Any:
     count = len(inputs) // 3
-    joined = _joined(axis_in(concat_dim, len(inputs[-1])), count, *inputs)
+    joined = _joined(axis_in(concat_dim, len(inputs[2 * count])), count, *inputs)
     return shape.sparse_concat(xp, inputs, concat_dim=concat_dim) if joined is None else joined
 
 
