@@ -51,6 +51,22 @@ class DType:
         self._base = base
         self._ref: DType | None = None
 
+    def __eq__(self, other: object) -> builtins.bool:
+        """Whether `other` is this type, or a name or a type of numpy or Python for it, as in TensorFlow.
+
+        Example:
+            >>> af.float32 == np.dtype("float32"), af.float32 == "float32", af.float32 == "float"
+            (True, True, False)
+        """
+        if self is other or other is None or isinstance(other, DType):
+            return self is other
+        try:
+            return as_dtype(other) is self  # type: ignore[arg-type]
+        except (TypeError, UnimplementedError):
+            return False
+
+    __hash__ = object.__hash__
+
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
         """numpy's `dtype` of the elements (object for strings)."""

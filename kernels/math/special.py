@@ -143,7 +143,8 @@ def betainc(xp: Any, a: Any, b: Any, x: Any, *, out: Any = None) -> Any:
     shapes = {value.shape for value in (a, b, x)} - {()}
     if len(shapes) > 1:
         raise InvalidArgumentError(
-            "Betainc takes tensors of one shape, and scalars.", details=[f"shape: {value.shape}" for value in (a, b, x)]
+            "Shapes of a, b and x are inconsistent: Betainc takes tensors of one shape, and scalars.",
+            details=[f"shape: {value.shape}" for value in (a, b, x)],
         )
     return apply(xp, "betainc", a, b, x, out=out)
 

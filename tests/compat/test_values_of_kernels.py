@@ -231,3 +231,120 @@ def test_initial_values_and_checks_from_inside_of_loops_and_branches() -> None:
     tf.while_loop(lambda i: i < 3, body, [0])
     with pytest.raises(ValueError, match=r"not compatible with TensorFlow control flow operations"):
         tf.add_check_numerics_ops()
+
+
+# ---- types, names of types, and types of numpy
+
+
+@pytest.mark.parametrize(
+    "dtype", [tf.bool, tf.uint8, tf.int32, tf.int64, tf.float16, tf.float64, tf.complex64, tf.string]
+)
+def test_a_type_equals_what_names_it(dtype: Any) -> None:
+    assert dtype == dtype.name and dtype == dtype.numpy_dtype
+    assert dtype == dtype.as_numpy_dtype or dtype is tf.string
+    assert all((dtype == other) is (dtype is other) for other in (tf.float32, tf.int64, tf.string))
+    assert dtype != "float32" and dtype != np.float32 and dtype != "no type" and dtype is not None
+    assert dtype != None and dtype != [dtype] and dtype != dtype.ref  # noqa: E711
+    assert len({dtype, tf.as_dtype(dtype.name)}) == 1
+
+
+# ---- what waits, and is no tensor
+
+
+@pytest.mark.parametrize("kind", ["tensor", "slices", "sparse"])
+def test_tensors_slices_and_sparse_tensors_wait_in_a_tuple(kind: str) -> None:
+    count = tf.Variable(0)
+    value: Any = tf.constant([[1.0, 2.0]])
+    if kind == "slices":
+        value = tf.IndexedSlices(value, tf.constant([1]))
+    if kind == "sparse":
+        value = sparse([[0, 1]], [5.0], [1, 2])
+    alone, none = tf.tuple([value, None], control_inputs=[count.assign_add(1)])
+    assert type(alone) is type(value) and none is None
+    values = alone if kind == "tensor" else alone.values
+    given, expected = run([values, value if kind == "tensor" else value.values])
+    assert np.array_equal(given, expected)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(values)
+        assert session.run(count) == 1
+
+
+# ---- images
+
+
+IMAGE = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
+
+
+@pytest.mark.parametrize("k", range(-1, 6))
+@pytest.mark.parametrize("batch", [False, True])
+def test_an_image_is_turned_by_a_number_that_the_run_knows(k: int, batch: bool) -> None:
+    image = np.stack([IMAGE, IMAGE + 1]) if batch else IMAGE
+    times = tf.placeholder(tf.int64, [])
+    turned = run(tf.image.rot90(image, times), {times: k})
+    assert np.array_equal(turned, np.rot90(image, k, (1, 2) if batch else (0, 1)))
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 2), (2, 2, 3), (1, 1, 2, 2, 3)])
+def test_brightness_and_gamma_are_those_of_any_shape(shape: tuple[int, ...]) -> None:
+    image = np.full(shape, 0.5, np.float32)
+    assert np.allclose(run(tf.image.adjust_gamma(image, 2.0)), np.full(shape, 0.25))
+    assert np.allclose(run(tf.image.adjust_brightness(image, 0.25)), np.full(shape, 0.75))
+
+
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        (lambda image: tf.image.pad_to_bounding_box(image, 1, 0, 4, 4), np.pad(IMAGE, [(1, 1), (0, 0), (0, 0)])),
+        (lambda image: tf.image.crop_to_bounding_box(image, 0, 1, 2, 2), IMAGE[:, 1:3]),
+        (lambda image: tf.image.resize_image_with_crop_or_pad(image, 2, 2), IMAGE[:, 1:3]),
+    ],
+)
+def test_an_image_of_unknown_rank_is_one_image(build: Any, expected: Any) -> None:
+    image = tf.placeholder(tf.uint8)
+    framed = build(image)
+    assert framed.shape.as_list() == [*expected.shape[:2], None]
+    assert np.array_equal(run(framed, {image: IMAGE}), expected)
+
+
+# ---- queues, layers, words
+
+
+def test_a_shared_queue_is_found_without_its_seeds_and_not_with_others() -> None:
+    def shuffled(seed: int | None) -> Any:
+        return tf.RandomShuffleQueue(1, 0, tf.float32, [()], shared_name="shuffled", seed=seed)
+
+    first = shuffled(3)
+    with tf.Session() as session:
+        session.run(first.enqueue(1.0))
+        assert session.run(shuffled(None).size()) == 1
+        with pytest.raises(tf.errors.InvalidArgumentError, match="random seeds"):
+            session.run(shuffled(4).size())
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_a_variable_that_a_layer_uses_again_adds_no_second_loss(renamed: bool) -> None:
+    def getter(get: Any, name: str, *arguments: Any, **named: Any) -> Any:
+        return get(name.replace("kernel", "weights") if renamed else name, *arguments, **named)
+
+    for reuse in (False, True):
+        with tf.variable_scope("fc", custom_getter=getter, reuse=reuse):
+            tf.layers.dense(tf.ones([1, 2]), 3, kernel_regularizer=tf.nn.l2_loss, name="dense")
+    assert len(tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)) == 1
+    assert len(tf.global_variables()) == 2
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: tf.matrix_transpose([1.0]), "should be a "),
+        (lambda: tf.boolean_mask([1, 2], tf.placeholder(tf.bool)), "dimensions must be specified"),
+        (lambda: tf.boolean_mask([1, 2], [True] * 3), "incompatible"),
+        (lambda: tf.boolean_mask([1, 2], [[True]]), "incompatible"),
+        (lambda: tf.ones([2])[..., ...], "Multiple ellipses"),
+        (lambda: run(tf.betainc([1.0], [1.0, 2.0], 0.5)), "Shapes of .* are inconsistent"),
+    ],
+)
+def test_errors_have_the_words_of_tensorflow(build: Any, words: str) -> None:
+    with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match=words):
+        build()

@@ -7,14 +7,14 @@ from typing import Any
 
 import actorflow.compat.v1 as v1
 from actorflow.graph.losses import weighted
+from actorflow.graph.ops.flow import control
 from actorflow.models.metrics import streaming
 from actorflow.models.metrics.thresholds import counts_at
 
 
 def with_dependencies(dependencies: Sequence[Any], output_tensor: Any, name: str | None = None) -> Any:
     """`output_tensor` once all dependencies have run."""
-    with v1.control_dependencies(list(dependencies)):
-        return v1.identity(output_tensor, name=name)
+    return control.with_dependencies(list(dependencies), output_tensor, name)
 
 
 def remove_squeezable_dimensions(

@@ -171,7 +171,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("platform", "=test", "googletest test"),
     ("platform", "resource_loader", "resource_loader"),
     ("platform", "sysconfig", "sysconfig"),
-    ("platform", "test", "benchmark build_info"),
+    ("platform", "test", "benchmark build_info control_imports"),
     ("profiler", "profiler", "model_analyzer option_builder tfprof_logger"),
     ("saved_model", "=saved_model", "saved_model"),
     ("saved_model", "=saved_model.builder", "builder"),

@@ -23,6 +23,8 @@ _DECORATORS = {
     )
 }
 
+_TYPES = "bool complex64 complex128 float16 float32 float64 int8 int16 int32 int64 string uint8"
+
 NAMES: dict[str, dict[str, str]] = {
     "client.device_lib": {"list_local_devices": "standins:list_local_devices"},
     "client.session": {
@@ -62,12 +64,7 @@ NAMES: dict[str, dict[str, str]] = {
     "framework.constant_op": {"_constant_impl": "constant"},
     "framework.device": {"merge_device": "standins:merge_device", "canonical_name": "standins:canonical_name"},
     "framework.device_spec": {"DeviceSpecV1": "DeviceSpec"},
-    "framework.dtypes": {
-        "float32_ref": "float32",
-        "float64_ref": "float64",
-        "int32_ref": "int32",
-        "int64_ref": "int64",
-    },
+    "framework.dtypes": {f"{name}_ref": name for name in _TYPES.split()},
     "framework.function": {"Defun": "Defun", "Declare": "standins:declare"},
     "framework.indexed_slices": {"IndexedSlices": "IndexedSlices"},
     "framework.ops": {
@@ -220,6 +217,7 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "ops.math_ops": {
         "_bucketize": "calculations:bucketize",
+        "floor_mod": "floormod",
         "tensor_dot": "tensordot",
         "sparse_segment_sum_with_num_segments": "sparse_segment_sum",
         "sparse_segment_mean_with_num_segments": "sparse_segment_mean",
@@ -293,7 +291,8 @@ NAMES: dict[str, dict[str, str]] = {
     "training.slot_creator": {
         name: f"actorflow.models.train.optimizers.slot_creator:{name}" for name in ("create_slot", "create_zeros_slot")
     },
-    "util.all_util": {"make_all": "standins:make_all", "remove_undocumented": "standins:nothing"},
+    "util.all_util": {"make_all": "standins:make_all", "remove_undocumented": "standins:nothing"}
+    | {"reveal_undocumented": "standins:nothing"},
     "util.deprecation": _DECORATORS,
     "util.decorator_utils": {"validate_callable": "standins:nothing"},
     "util.function_utils": {
@@ -320,6 +319,7 @@ NAMES: dict[str, dict[str, str]] = {
             "use_operator_or_provided_hint_unless_contradicting",
         )
     },
+    "platform.control_imports": {name: "standins:TRUE" for name in ("OSS_APP", "OSS_FLAGS", "OSS_GFILE", "USE_OSS")},
     "util.keyword_args": {"keyword_args_only": "standins:as_it_is"},
     "util.lazy_loader": {"LazyLoader": "standins:LazyLoader"},
     "util.tf_contextlib": {"contextmanager": "contextlib:contextmanager"},

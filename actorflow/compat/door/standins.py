@@ -18,6 +18,7 @@ from actorflow.graph.structure.composites import is_composite
 KERNEL = "kernel"
 BIAS = "bias"
 FALSE = False
+TRUE = True
 _numbers = itertools.count(1)
 _proto_functions: dict[str, tuple[Any, Any, Any]] = {}
 

@@ -74,7 +74,7 @@ def frames(graph: Subgraph) -> Frames:
                 frame_nodes.setdefault(loops.output(source), name)
         if len(frame_nodes) > 1:
             raise InvalidArgumentError(
-                "Its inputs are of different loops.",
+                "The node has inputs from different frames: its inputs are of different loops.",
                 node=node.name,
                 op=node.op,
                 where=node.where,

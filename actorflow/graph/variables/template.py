@@ -88,6 +88,8 @@ class Template:
         """The scope of the variables; None before the first call, unless it was named at once."""
         return self._scope
 
+    var_scope = variable_scope
+
     @property
     def variable_scope_name(self) -> str | None:
         """The name of the scope with a `/` at its end; None as long as there is no scope."""

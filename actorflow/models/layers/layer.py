@@ -160,7 +160,7 @@ class Layer(LayerState):
         learned = self.trainable and trainable is not False
         with variable_scope(scope, reuse=self.built or self._reuse, auxiliary_name_scope=False) as inner:
             full = f"{inner.name}/{name}" if inner.name else name
-            new = full not in store.variables and full not in store.partitioned
+            before = len(store.variables) + len(store.partitioned)
             variable = get_variable(
                 name,
                 shape,
@@ -170,7 +170,9 @@ class Layer(LayerState):
                 constraint=constraint_of(constraint),
                 partitioner=partitioner,
             )
-        if loss_of is not None and new:
+        # A getter may give the variable another name, so the store tells whether it is new; or something that is no variable.
+        is_reused = before == len(store.variables) + len(store.partitioned)
+        if loss_of is not None and not (is_reused and isinstance(variable, (Variable, PartitionedVariable))):
             for part in variable if isinstance(variable, PartitionedVariable) else [variable]:
                 with get_default_graph().name_scope(None), get_default_graph().name_scope(f"{full}/Regularizer/"):
                     loss = loss_of(part)

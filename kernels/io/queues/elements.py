@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,8 +29,10 @@ class QueueSpec:
     order: tuple[tuple[str, Any], ...] = ()
 
     def require(self, other: QueueSpec, node: str) -> None:
-        """Raises InvalidArgumentError if the node asks for a different queue."""
-        if self == other:
+        """Raises InvalidArgumentError if the node asks for a different queue. Without seeds it asks for any."""
+        seeded = dict(self.order)
+        order = tuple((fact, seeded.get(fact) if value == (0, 0) else value) for fact, value in other.order)
+        if self == dataclasses.replace(other, order=order):
             return
         if self.kind != other.kind:
             raise InvalidArgumentError(

@@ -28,6 +28,8 @@ class Comparisons(Assertions):
     def _array(self, value: Any) -> Any:
         return np.asarray(self.evaluate(value) if is_symbolic(value) else value)
 
+    _GetNdArray = _array  # its name in TensorFlow, which tests of programs call
+
     def assertAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
         """Fails unless two arrays have one shape and equal elements; NaNs are equal.
 

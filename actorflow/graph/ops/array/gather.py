@@ -8,7 +8,7 @@ import numpy as np
 
 from actorflow.base.dtypes import INDEX, int32
 from actorflow.base.registry.opdef import Inference
-from actorflow.base.shapes import Shape, merge, normalize_axis, show
+from actorflow.base.shapes import Shape, compatible, merge, normalize_axis, show
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.ops.array.join import concat
 from actorflow.graph.ops.array.shape import broadcast_to, expand_dims, rank, reshape, shape, size, squeeze, transpose
@@ -263,13 +263,15 @@ def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask
         source, chosen = convert_to_tensor(tensor), convert_to_tensor(mask)
         over = chosen.static_shape
         if over is None:
-            raise ValueError("boolean_mask needs a mask of known rank.")
+            raise ValueError("Number of mask dimensions must be specified: boolean_mask needs a mask of known rank.")
         if over == ():
             raise ValueError("boolean_mask needs a mask of rank 1 or more, not a scalar.")
         first = axis or 0
         if source.static_shape is not None:
             first = normalize_axis(first, len(source.static_shape))
-            merge(source.static_shape[first : first + len(over)], over)
+            masked = source.static_shape[first : first + len(over)]
+            if not compatible(masked, over):
+                raise ValueError(f"Shapes {show(masked)} and {show(over)} are incompatible: the mask has the second.")
         full = shape(source)
         flat = reshape(source, concat([full[:first], [-1], full[first + len(over) :]], 0))
         static_shape = gather(flat, squeeze(where(reshape(chosen, [-1])), [1]), axis=first)

@@ -129,7 +129,7 @@ def sliced_shape(
 
     ellipses = [i for i in range(length) if has("ellipsis_mask", i)]
     if len(ellipses) > 1:
-        raise ValueError("An index may have one ellipsis only.")
+        raise ValueError("Multiple ellipses in slice spec not allowed: an index has one.")
     taken = sum(not has("ellipsis_mask", i) and not has("new_axis_mask", i) for i in range(length))
     if taken > len(source):
         raise ValueError(f"Index out of range: {taken} dimensions are indexed, but the input is {show(tuple(source))}.")

@@ -15,6 +15,7 @@ from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.ops.building import or_zeros, outputs_of
 from actorflow.graph.ops.declare import T, op
 from actorflow.graph.ops.shape_rules import from_value, no_output, require_rank, unchanged
+from actorflow.graph.structure.composites import is_composite
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.public import public
 
@@ -158,12 +159,12 @@ def tuple_(tensors: Iterable[Any], name: str | None = None, control_inputs: Sequ
     with graph.name_scope(name or "tuple"):
         gate = group(*real, *(control_inputs or ()))
         with graph.control_dependencies([gate]):
-            return [None if t is None else identity(t) for t in tensors]
+            return [None if t is None else _identity_of(t) for t in tensors]
 
 
 @public("af")
-def with_dependencies(dependencies: Sequence[Any], output: TensorLike, name: str | None = None) -> Tensor:
-    """`output` after all `dependencies` have run.
+def with_dependencies(dependencies: Sequence[Any], output: Any, name: str | None = None) -> Any:
+    """`output`, a tensor, slices or a sparse tensor, after all `dependencies` have run.
 
     Example:
         >>> count = af.Variable(0)
@@ -172,9 +173,20 @@ def with_dependencies(dependencies: Sequence[Any], output: TensorLike, name: str
         >>> await session.run(x), await session.run(count)
         (5.0, 1)
     """
+    if is_composite(output):
+        with output.graph.control_dependencies(dependencies):
+            return _identity_of(output, name)
     tensor = convert_to_tensor(output)
     with tensor.graph.control_dependencies(dependencies):
         return identity(tensor, name=name)
+
+
+def _identity_of(value: Any, name: str | None = None) -> Any:
+    """The same tensor, or the same slices or sparse tensor, after what the caller waits for."""
+    if not is_composite(value):
+        return identity(value, name=name)
+    values = identity(value.values, name=name)
+    return type(value)(values=values, indices=value.indices, dense_shape=value.dense_shape)
 
 
 # ---- Ops that hand tensors on unchanged, with something said or checked of them on the way.

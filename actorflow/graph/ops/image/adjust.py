@@ -42,13 +42,13 @@ def _adjusted(source: Tensor, name: str, adjust: Callable[[Tensor], Tensor]) -> 
 def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
     """`delta` added to all elements (`tf.image.adjust_brightness`).
 
-    `image` is real, of rank 3 or more; `delta` a float scalar, of elements from 0 to 1.
+    `image` is real, of any shape; `delta` a float scalar, of elements from 0 to 1.
 
     Example:
         >>> af.image.adjust_brightness([[[0.1, 0.5, 0.9]]], 0.2)
         [[[0.3 0.7 1.1]]]
     """
-    return _adjusted(image_of(image), "adjust_brightness", lambda x: x + cast(convert_to_tensor(delta), x.dtype))
+    return _adjusted(convert_to_tensor(image), "adjust_brightness", lambda x: x + cast(convert_to_tensor(delta), x.dtype))
 
 
 @public("af.image")

@@ -193,7 +193,9 @@ def matrix_transpose(a: TensorLike, name: str | None = None, conjugate: bool = F
         else:
             count = len(tensor.static_shape)
             if count < 2:
-                raise ValueError(f"{tensor.name} has {count} dimensions, but a matrix has two.")
+                raise ValueError(
+                    f"Argument 'a' should be a (batch) matrix, with rank >= 2, but {tensor.name} has {show(tensor.static_shape)}."
+                )
             order = [*range(count - 2), count - 1, count - 2]
         return transpose(tensor, order, name=scope, conjugate=conjugate)
 
