@@ -163,7 +163,7 @@ def tuple_(tensors: Iterable[Any], name: str | None = None, control_inputs: Sequ
 
 
 @public("af")
-def with_dependencies(dependencies: Sequence[Any], output: Any, name: str | None = None) -> Any:
+def with_dependencies(dependencies: Sequence[Any], output: TensorLike, name: str | None = None) -> Tensor:
     """`output`, a tensor, slices or a sparse tensor, after all `dependencies` have run.
 
     Example:
@@ -173,12 +173,10 @@ def with_dependencies(dependencies: Sequence[Any], output: Any, name: str | None
         >>> await session.run(x), await session.run(count)
         (5.0, 1)
     """
-    if is_composite(output):
-        with output.graph.control_dependencies(dependencies):
-            return _identity_of(output, name)
-    tensor = convert_to_tensor(output)
-    with tensor.graph.control_dependencies(dependencies):
-        return identity(tensor, name=name)
+    parts: Any = output if is_composite(output) else convert_to_tensor(output)
+    with parts.graph.control_dependencies(dependencies):
+        same: Tensor = _identity_of(parts, name)
+        return same
 
 
 def _identity_of(value: Any, name: str | None = None) -> Any:
