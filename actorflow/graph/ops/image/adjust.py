@@ -48,7 +48,9 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
         >>> af.image.adjust_brightness([[[0.1, 0.5, 0.9]]], 0.2)
         [[[0.3 0.7 1.1]]]
     """
-    return _adjusted(convert_to_tensor(image), "adjust_brightness", lambda x: x + cast(convert_to_tensor(delta), x.dtype))
+    return _adjusted(
+        convert_to_tensor(image), "adjust_brightness", lambda x: x + cast(convert_to_tensor(delta), x.dtype)
+    )
 
 
 @public("af.image")
