@@ -17,9 +17,14 @@ from actorflow.models.data.readers import TextLineDataset as TextLineDataset
 from actorflow.models.data.sharing.shared_files import SharedFiles as SharedFiles
 from actorflow.models.data.spec import DatasetSpec as DatasetSpec
 from actorflow.models.data.statistics import IteratorStatistics as IteratorStatistics
+from actorflow.models.data.tables.database import SqlDataset as SqlDataset
+from actorflow.models.data.tables.parquet import ArrowDataset as ArrowDataset
+from actorflow.models.data.tables.parquet import ParquetDataset as ParquetDataset
+from actorflow.models.data.tables.parquet import write_parquet as write_parquet
 
 __all__ = [
     "AUTOTUNE",
+    "ArrowDataset",
     "Dataset",
     "DatasetIterator",
     "DatasetSpec",
@@ -27,7 +32,9 @@ __all__ = [
     "Iterator",
     "IteratorStatistics",
     "Options",
+    "ParquetDataset",
     "SharedFiles",
+    "SqlDataset",
     "TFRecordDataset",
     "TextLineDataset",
     "experimental",
@@ -36,4 +43,5 @@ __all__ = [
     "get_output_types",
     "make_initializable_iterator",
     "make_one_shot_iterator",
+    "write_parquet",
 ]

@@ -30,6 +30,7 @@ spec.py         what elements look like
 stage.py        `Stage`: the rule that each keeps, and the table of them
 statistics.py   what stages did, which of them is slow, and for whom a pull waits
 stages/         the stages, one small class each
+tables/         Parquet, record batches of Arrow, databases
 """
 
 from actorflow.public import namespace as _namespace

@@ -32,6 +32,7 @@ spec.py         what elements look like
 stage.py        `Stage`: the rule that each keeps, and the table of them
 statistics.py   what stages did, which of them is slow, and for whom a pull waits
 stages/         the stages, one small class each
+tables/         Parquet, record batches of Arrow, databases
 """
 
 from actorflow.models.data.dataset import AUTOTUNE as AUTOTUNE
@@ -44,16 +45,24 @@ from actorflow.models.data.readers import TextLineDataset as TextLineDataset
 from actorflow.models.data.sharing.shared_files import SharedFiles as SharedFiles
 from actorflow.models.data.spec import DatasetSpec as DatasetSpec
 from actorflow.models.data.statistics import IteratorStatistics as IteratorStatistics
+from actorflow.models.data.tables.database import SqlDataset as SqlDataset
+from actorflow.models.data.tables.parquet import ArrowDataset as ArrowDataset
+from actorflow.models.data.tables.parquet import ParquetDataset as ParquetDataset
+from actorflow.models.data.tables.parquet import write_parquet as write_parquet
 
 __all__ = [
     "AUTOTUNE",
+    "ArrowDataset",
     "Dataset",
     "DatasetIterator",
     "DatasetSpec",
     "FixedLengthRecordDataset",
     "Iterator",
     "IteratorStatistics",
+    "ParquetDataset",
     "SharedFiles",
+    "SqlDataset",
     "TFRecordDataset",
     "TextLineDataset",
+    "write_parquet",
 ]

@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 
 from actorflow.base.process import machine
+from actorflow.base.reports.logs import get_logger
 from actorflow.errors import OpError
 from actorflow.graph.ops.flow.py_func import raised
 from actorflow.models.data.functions.conversion import converted
@@ -18,6 +19,7 @@ from actorflow.models.data.node import array
 from actorflow.models.data.spec import Element
 from actorflow.models.data.stage import EndOfSequence, Stage, stage
 
+_LOG = get_logger("data")
 MOST_AHEAD = 64
 BURST = 2e-3
 """For how many seconds a thread makes elements that were not asked for."""
@@ -42,6 +44,7 @@ class Generator(Stage):
         self.news = asyncio.Event()
         self.asked = asyncio.Event()
         self.loop = asyncio.get_running_loop()
+        self.running.at_end.append(lambda: _close(self.generator))
 
     async def next(self, most: int) -> list[Element]:
         while not self.ended:
@@ -144,6 +147,7 @@ class Generator(Stage):
                 entry = Failure(error)
             self.found.append(entry)
             if self.running.closed:
+                _close(generator)
                 return
             if entry is _END or isinstance(entry, Failure):
                 break
@@ -162,6 +166,17 @@ class Generator(Stage):
     def set_own(self, state: Any) -> None:
         count, self.ended = state
         self.drop = 0 if self.node.options.get("goes_on") else count
+
+
+def _close(generator: Any) -> None:
+    """Closes an ordinary generator, so that its files and connections are closed now. A thread that runs it does so itself."""
+    if inspect.isgenerator(generator):
+        try:
+            generator.close()
+        except ValueError:  # a thread runs it
+            return
+        except Exception as error:
+            _LOG.warning("a generator failed when it was closed", generator=generator.__name__, error=str(error))
 
 
 class Failure:

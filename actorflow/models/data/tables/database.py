@@ -1,0 +1,114 @@
+"""`SqlDataset`: the rows of a query, by any connection of Python's database interface (PEP 249)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow.base.dtypes import DTypeLike, as_dtype, string
+from actorflow.engine.eager.functions.signature import TensorSpec
+from actorflow.errors import InvalidArgumentError
+from actorflow.models.data.dataset import Dataset
+from actorflow.models.data.sources import Sources
+from actorflow.public import public
+
+_ROWS = 1024
+
+
+@public("af.data")
+class SqlDataset(Dataset):
+    """The rows of a query. A thread fetches them, some batches ahead of those who pull, and no more.
+
+    Example:
+        >>> import sqlite3
+        >>> with sqlite3.connect("rows.db") as rows:
+        ...     _ = rows.execute("create table t (x real, name text)")
+        ...     _ = rows.executemany("insert into t values (?, ?)", [(1.0, "a"), (2.0, "b"), (3.0, "c")])
+        >>> rows.close()
+        >>> connect = lambda: sqlite3.connect("rows.db", check_same_thread=False)
+        >>> batches = af.data.SqlDataset(connect, "select x, name from t", {"x": af.float32, "name": af.string}, batch_size=2)
+        >>> [batch["name"].tolist() async for batch in batches]
+        [[b'a', b'b'], [b'c']]
+
+    Args:
+        connect: opens a connection for each iterator. It may be used by one thread after another.
+        query: the query.
+        types: the element types of its columns, in their order, by the names that they get.
+        parameters: the parameters of the query.
+        batch_size: the rows of an element, which is a dict of arrays; the last element may have fewer. None gives single rows.
+        fill: values in the place of nulls, by the names of columns.
+
+    Raises:
+        InvalidArgumentError: no rows are asked for.
+
+    In a run it raises the errors of the database, and InvalidArgumentError for a value that is no tensor.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        connect: Callable[[], Any],
+        query: str,
+        types: Mapping[str, DTypeLike],
+        parameters: Sequence[Any] | Mapping[str, Any] = (),
+        *,
+        batch_size: int | None = None,
+        fill: Mapping[str, Any] | None = None,
+    ) -> None:
+        if batch_size is not None and (isinstance(batch_size, bool) or batch_size < 1):
+            raise InvalidArgumentError(f"A batch has a row at least, not {batch_size}.")
+        specs = {name: TensorSpec((None,), as_dtype(dtype)) for name, dtype in types.items()}
+        values = dict(fill or {})
+
+        def arrays() -> Iterator[dict[str, Any]]:
+            connection = connect()
+            try:
+                cursor = connection.cursor()
+                cursor.execute(query, parameters)
+                width = len(cursor.description or ())
+                if width != len(specs):
+                    raise InvalidArgumentError(f"The query has {width} columns, but {len(specs)} types are stated.")
+                while rows := cursor.fetchmany(batch_size or _ROWS):
+                    columns = zip(*rows, strict=True)
+                    yield {
+                        name: _column(name, column, spec, values)
+                        for (name, spec), column in zip(specs.items(), columns)
+                    }
+            finally:
+                connection.close()
+
+        whole = Sources.from_generator(arrays, output_signature=specs)
+        super().__init__((whole if batch_size is not None else whole.unbatch()).node)
+
+
+def _column(name: str, column: Sequence[Any], spec: TensorSpec, fill: Mapping[str, Any]) -> Any:
+    """The values of a column as an array."""
+    if any(value is None for value in column):
+        if name not in fill:
+            raise InvalidArgumentError(
+                f"The column {name!r} has nulls, and tensors have none.",
+                hint=f"fill={{{name!r}: ...}} gives them a value.",
+            )
+        column = [fill[name] if value is None else value for value in column]
+    if spec.dtype is string:
+        texts = np.empty(len(column), object)
+        for place, value in enumerate(column):
+            if not isinstance(value, (str, bytes)):
+                raise InvalidArgumentError(f"The column {name!r} has {value!r:.40}, which is no text.")
+            texts[place] = value.encode() if isinstance(value, str) else value
+        return texts
+    try:
+        array = np.asarray(column)
+        if array.dtype.kind not in "biuf":
+            raise TypeError
+        typed = array.astype(spec.dtype.numpy_dtype)
+        if typed.dtype.kind in "iu" and not np.array_equal(typed, array):
+            raise TypeError
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidArgumentError(
+            f"The column {name!r} has values that are no {spec.dtype.name}, such as {column[0]!r:.40}."
+        ) from None
+    return typed

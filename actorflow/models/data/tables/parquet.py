@@ -1,0 +1,187 @@
+"""`ParquetDataset`, `ArrowDataset`, and `write_parquet`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow.base.process import machine
+from actorflow.errors import InvalidArgumentError, NotFoundError
+from actorflow.models.data.dataset import Dataset
+from actorflow.models.data.sources import Sources
+from actorflow.models.data.tables.arrow import arrays_of, arrow_package, in_sizes, specs_of
+from actorflow.public import public
+
+_ROWS = 1024
+"""The rows of a batch where none are asked for."""
+
+
+@public("af.data")
+class ArrowDataset(Dataset):
+    """The rows of Arrow's record batches: of a table, a reader, a stream, or whatever gives batches again and again.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> table = pa.table({"x": [1.0, 2.0, 3.0], "name": ["a", "b", "c"]})
+        >>> batches = af.data.ArrowDataset(table.schema, table.to_batches, batch_size=2)
+        >>> [batch["name"].tolist() async for batch in batches]
+        [[b'a', b'b'], [b'c']]
+
+    Args:
+        schema: the schema of the batches.
+        batches: is called for each iterator, and gives record batches, such as a `RecordBatchReader` or the `to_reader` of a
+            stream of Flight. It runs on a thread, some batches ahead of those who pull.
+        batch_size: the rows of an element, which is a dict of arrays; the last element may have fewer. None gives single rows.
+        columns: the columns that are read; all unless given.
+        fill: values in the place of nulls, by the names of columns.
+
+    Raises:
+        InvalidArgumentError: a column has a type that is no tensor; the message names it.
+        NotFoundError: there is no such column.
+        UnimplementedError: the package pyarrow is not installed.
+
+    In a run it raises InvalidArgumentError for nulls that have no value.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        schema: Any,
+        batches: Callable[[], Iterable[Any]],
+        *,
+        batch_size: int | None = None,
+        columns: Sequence[str] | None = None,
+        fill: Mapping[str, Any] | None = None,
+    ) -> None:
+        if batch_size is not None and (isinstance(batch_size, bool) or batch_size < 1):
+            raise InvalidArgumentError(f"A batch has a row at least, not {batch_size}.")
+        specs, values = specs_of(schema, columns), dict(fill or {})
+
+        def arrays() -> Iterator[dict[str, Any]]:
+            for batch in in_sizes(batches(), batch_size or _ROWS):
+                yield arrays_of(batch, specs, values)
+
+        whole = Sources.from_generator(arrays, output_signature=dict(specs))
+        super().__init__((whole if batch_size is not None else whole.unbatch()).node)
+
+
+@public("af.data")
+class ParquetDataset(ArrowDataset):
+    """The rows of Parquet files, column by column, without a copy where a column has numbers and no nulls.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> import pyarrow.parquet
+        >>> pyarrow.parquet.write_table(pa.table({"x": [1.0, 2.0, 3.0], "label": [0, 1, 0]}), "rows.parquet")
+        >>> [batch["x"].tolist() async for batch in af.data.ParquetDataset("rows.parquet", batch_size=2)]
+        [[1.0, 2.0], [3.0]]
+
+    Args:
+        filenames: a name, or several, of files with the columns of the first.
+        batch_size: the rows of an element, which is a dict of arrays; the last element may have fewer. None gives single rows.
+        columns: the columns that are read, and no others are; all unless given.
+        fill: values in the place of nulls, by the names of columns.
+
+    Raises:
+        InvalidArgumentError: a column has a type that is no tensor, or a file is no Parquet; the message names it.
+        NotFoundError: there is no such file or column.
+        UnimplementedError: the package pyarrow is not installed.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        filenames: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        *,
+        batch_size: int | None = None,
+        columns: Sequence[str] | None = None,
+        fill: Mapping[str, Any] | None = None,
+    ) -> None:
+        names = [filenames] if isinstance(filenames, (str, os.PathLike)) else list(filenames)
+        if not names:
+            raise InvalidArgumentError("A ParquetDataset has a file at least.")
+        with _opened(names[0]) as first:
+            schema = first.schema_arrow
+        read = list(schema.names if columns is None else columns)
+
+        def batches() -> Iterator[Any]:
+            for name in names:
+                with _opened(name) as file:
+                    yield from file.iter_batches(batch_size or _ROWS, columns=read)
+
+        super().__init__(schema, batches, batch_size=batch_size, columns=columns, fill=fill)
+
+
+def _opened(name: str | os.PathLike[str]) -> Any:
+    """A file of Parquet. Raises NotFoundError for an absent file, InvalidArgumentError for another format."""
+    pyarrow, parquet = arrow_package(), arrow_package("pyarrow.parquet")
+    try:
+        return parquet.ParquetFile(os.fspath(name), memory_map=True)
+    except FileNotFoundError:
+        raise NotFoundError(f"There is no file {os.fspath(name)!r}.") from None
+    except pyarrow.ArrowInvalid as error:
+        raise InvalidArgumentError(f"The file {os.fspath(name)!r} is no Parquet: {error}") from None
+
+
+@public("af.data")
+async def write_parquet(path: str | os.PathLike[str], batches: AsyncIterable[Mapping[str, Any]]) -> int:
+    """Writes batches, such as predictions, to a file of Parquet. The file has its name when it is whole.
+
+    Example:
+        >>> async def predictions():
+        ...     yield {"id": np.arange(2), "score": np.ones((2, 3), np.float32)}
+        >>> await af.data.write_parquet("scores.parquet", predictions())
+        2
+
+    Args:
+        path: the file, which is replaced.
+        batches: gives dicts of arrays by the names of columns, such as a dataset; the next is asked for when the last is written.
+
+    Returns:
+        The number of rows.
+
+    Raises:
+        InvalidArgumentError: there is no batch, a value has no rows, or batches have different columns.
+        UnimplementedError: the package pyarrow is not installed.
+    """
+    pyarrow, parquet = arrow_package(), arrow_package("pyarrow.parquet")
+    beside = f"{os.fspath(path)}.part"
+    writer: Any = None
+    rows = 0
+    try:
+        async for batch in batches:
+            table = pyarrow.table({name: _column(name, np.asarray(value)) for name, value in batch.items()})
+            if writer is None:
+                writer = await machine.on_thread(parquet.ParquetWriter, beside, table.schema)
+            elif table.schema != writer.schema:
+                raise InvalidArgumentError(
+                    f"A batch has the columns {table.schema}, but the first had {writer.schema}."
+                )
+            await machine.on_thread(writer.write_table, table)
+            rows += table.num_rows
+        if writer is None:
+            raise InvalidArgumentError("There is no batch to write, so the columns are not known.")
+        await machine.on_thread(writer.close)
+        os.replace(beside, path)
+    except BaseException:
+        if writer is not None:
+            writer.close()
+            os.unlink(beside)
+        raise
+    return rows
+
+
+def _column(name: str, values: Any) -> Any:
+    """The rows of an array as a column: rows of several values are lists of one size."""
+    pyarrow = arrow_package()
+    if values.ndim == 0:
+        raise InvalidArgumentError(f"The column {name!r} is a scalar, which has no rows.")
+    column = pyarrow.array(np.ascontiguousarray(values).ravel())
+    for size in reversed(values.shape[1:]):
+        column = pyarrow.FixedSizeListArray.from_arrays(column, size)
+    return column
