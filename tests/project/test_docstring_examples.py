@@ -41,6 +41,9 @@ NONE = {
     "actorflow.compat.training.server:Server": "it listens at a port of the machine",
     "actorflow.compat.names.switches:enable_v2_behavior": "it refuses",
     "actorflow.compat.v1.testing.program:main": "it ends the process",
+    "actorflow.models.data.tables.parquet:ArrowDataset": "it needs pyarrow, which is an extra",
+    "actorflow.models.data.tables.parquet:ParquetDataset": "it needs pyarrow, which is an extra",
+    "actorflow.models.data.tables.parquet:write_parquet": "it needs pyarrow, which is an extra",
     "actorflow.training.estimator.inputs.tables:pandas_input_fn": "it needs pandas, which is an extra",
 }
 """The names without an example, and why."""

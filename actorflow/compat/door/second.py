@@ -151,7 +151,7 @@ def with_order(function: Callable[..., Any], words: tuple[str, ...], fixed: dict
 
 
 def _signature(function: Callable[..., Any], names: dict[str, str]) -> inspect.Signature:
-    """The arguments `names` with the defaults of `function`, where it has them."""
+    """The arguments `names` with those defaults that `function` has for them."""
     before = inspect.signature(function).parameters
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     defaults = {name: False if name == "keepdims" else before[here or name].default for name, here in names.items()}

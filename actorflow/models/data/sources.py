@@ -16,6 +16,8 @@ from actorflow.models.data.spec import SparseTensorSpec, Spec, declared, dense_l
 if TYPE_CHECKING:
     from actorflow.models.data.dataset import Dataset
 
+_BATCHES_AHEAD = 8
+
 
 class Sources:
     """The constructors of `Dataset`."""
@@ -218,6 +220,16 @@ def _made(kind: str, spec: Spec, **keywords: Any) -> Dataset:
     from actorflow.models.data.dataset import Dataset
 
     return Dataset(Node(kind, spec, **keywords))
+
+
+def from_batches(generator: Callable[[], Any], specs: Any) -> Dataset:
+    """The elements of an ordinary generator that gives large elements, of which a thread keeps a few ahead.
+
+    Args:
+        generator: a function that gives an iterator.
+        specs: a structure of `TensorSpec`.
+    """
+    return _made("generator", Spec(specs), function=PythonFunction.known(generator), options={"ahead": _BATCHES_AHEAD})
 
 
 def _sparse_slices(values: tuple[Any, ...], spec: Spec) -> Dataset:

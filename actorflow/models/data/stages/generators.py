@@ -31,11 +31,14 @@ class Generator(Stage):
     """The elements of a generator, converted to the types that were stated.
 
     Its state is how many elements it gave: a generator that goes on there is called again, and its first elements are dropped.
-    With the option `goes_on` none are dropped: what it gave is given to no one again, such as the names of `SharedFiles`."""
+    The option `ahead` says how many elements a thread makes before they are asked for, where each is large. With the option
+    `goes_on` none are dropped: what it gave is given to no one again, such as the names of `SharedFiles`."""
 
     def setup(self) -> None:
         self.found: deque[Any] = deque()
         """Elements, errors and the end, as they came."""
+        self.ahead = int(self.node.options.get("ahead", 0))
+        """How many elements a thread makes at a time; 0 for as many as it makes in a moment."""
         self.taken = 0
         self.drop = 0
         self.ended = False
@@ -64,6 +67,8 @@ class Generator(Stage):
                     raise
                 self._leave(entry)
             if elements:
+                if self.ahead and len(self.found) <= self.ahead // 2 and not self.ended and not self.working:
+                    self._work()
                 return elements
         raise EndOfSequence
 
@@ -138,7 +143,7 @@ class Generator(Stage):
     def _produce(self, generator: Any) -> None:
         """Takes elements of an ordinary generator, on a thread."""
         began = perf_counter()
-        for count in range(MOST_AHEAD):
+        for count in range(self.ahead or MOST_AHEAD):
             try:
                 entry: Any = next(generator)
             except StopIteration:
@@ -151,8 +156,8 @@ class Generator(Stage):
                 return
             if entry is _END or isinstance(entry, Failure):
                 break
-            late = perf_counter() - began > BURST
-            if count == 0 or late:
+            late = not self.ahead and perf_counter() - began > BURST
+            if count == 0 or late or self.ahead:
                 try:
                     self.loop.call_soon_threadsafe(self.news.set)
                 except RuntimeError:  # the loop is closed

@@ -84,6 +84,10 @@ def arrays_of(batch: Any, specs: Mapping[str, TensorSpec], fill: Mapping[str, An
 
 
 def _array(name: str, column: Any, spec: TensorSpec, fill: Mapping[str, Any]) -> Any:
+    if not column.null_count and spec.dtype is not string and len(spec.static_shape or ()) == 1:
+        values = column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False)
+        if values.dtype == spec.dtype.numpy_dtype:
+            return values
     pyarrow = arrow_package()
     if isinstance(column, pyarrow.ChunkedArray):
         column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
@@ -113,16 +117,19 @@ def _array(name: str, column: Any, spec: TensorSpec, fill: Mapping[str, Any]) ->
 
 
 def in_sizes(batches: Iterable[Any], size: int) -> Iterator[Any]:
-    """Record batches of one size; the last may be smaller. A batch of that size stays as it is.
+    """Record batches of equal sizes; the last may be smaller. A batch of that size stays as it is.
 
     Args:
-        batches: record batches of one schema.
+        batches: record batches with equal schemas.
         size: the rows of each.
     """
     table = arrow_package().Table
     parts: list[Any] = []
     rows = 0
     for batch in batches:
+        if batch.num_rows == size and not parts:
+            yield batch
+            continue
         while batch.num_rows:
             part = batch.slice(0, size - rows)
             batch = batch.slice(part.num_rows)

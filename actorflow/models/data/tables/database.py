@@ -11,7 +11,7 @@ from actorflow.base.dtypes import DTypeLike, as_dtype, string
 from actorflow.engine.eager.functions.signature import TensorSpec
 from actorflow.errors import InvalidArgumentError
 from actorflow.models.data.dataset import Dataset
-from actorflow.models.data.sources import Sources
+from actorflow.models.data.sources import from_batches
 from actorflow.public import public
 
 _ROWS = 1024
@@ -33,7 +33,7 @@ class SqlDataset(Dataset):
         [[b'a', b'b'], [b'c']]
 
     Args:
-        connect: opens a connection for each iterator. It may be used by one thread after another.
+        connect: opens a connection for each iterator. Threads use it in turn.
         query: the query.
         types: the element types of its columns, in their order, by the names that they get.
         parameters: the parameters of the query.
@@ -80,7 +80,7 @@ class SqlDataset(Dataset):
             finally:
                 connection.close()
 
-        whole = Sources.from_generator(arrays, output_signature=specs)
+        whole = from_batches(arrays, specs)
         super().__init__((whole if batch_size is not None else whole.unbatch()).node)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from actorflow.base.process import machine
 from actorflow.errors import InvalidArgumentError, NotFoundError
 from actorflow.models.data.dataset import Dataset
-from actorflow.models.data.sources import Sources
+from actorflow.models.data.sources import from_batches
 from actorflow.models.data.tables.arrow import arrays_of, arrow_package, in_sizes, specs_of
 from actorflow.public import public
 
@@ -22,13 +22,6 @@ _ROWS = 1024
 @public("af.data")
 class ArrowDataset(Dataset):
     """The rows of Arrow's record batches: of a table, a reader, a stream, or whatever gives batches again and again.
-
-    Example:
-        >>> import pyarrow as pa
-        >>> table = pa.table({"x": [1.0, 2.0, 3.0], "name": ["a", "b", "c"]})
-        >>> batches = af.data.ArrowDataset(table.schema, table.to_batches, batch_size=2)
-        >>> [batch["name"].tolist() async for batch in batches]
-        [[b'a', b'b'], [b'c']]
 
     Args:
         schema: the schema of the batches.
@@ -65,20 +58,13 @@ class ArrowDataset(Dataset):
             for batch in in_sizes(batches(), batch_size or _ROWS):
                 yield arrays_of(batch, specs, values)
 
-        whole = Sources.from_generator(arrays, output_signature=dict(specs))
+        whole = from_batches(arrays, dict(specs))
         super().__init__((whole if batch_size is not None else whole.unbatch()).node)
 
 
 @public("af.data")
 class ParquetDataset(ArrowDataset):
     """The rows of Parquet files, column by column, without a copy where a column has numbers and no nulls.
-
-    Example:
-        >>> import pyarrow as pa
-        >>> import pyarrow.parquet
-        >>> pyarrow.parquet.write_table(pa.table({"x": [1.0, 2.0, 3.0], "label": [0, 1, 0]}), "rows.parquet")
-        >>> [batch["x"].tolist() async for batch in af.data.ParquetDataset("rows.parquet", batch_size=2)]
-        [[1.0, 2.0], [3.0]]
 
     Args:
         filenames: a name, or several, of files with the columns of the first.
@@ -132,12 +118,6 @@ def _opened(name: str | os.PathLike[str]) -> Any:
 async def write_parquet(path: str | os.PathLike[str], batches: AsyncIterable[Mapping[str, Any]]) -> int:
     """Writes batches, such as predictions, to a file of Parquet. The file has its name when it is whole.
 
-    Example:
-        >>> async def predictions():
-        ...     yield {"id": np.arange(2), "score": np.ones((2, 3), np.float32)}
-        >>> await af.data.write_parquet("scores.parquet", predictions())
-        2
-
     Args:
         path: the file, which is replaced.
         batches: gives dicts of arrays by the names of columns, such as a dataset; the next is asked for when the last is written.
@@ -177,7 +157,7 @@ async def write_parquet(path: str | os.PathLike[str], batches: AsyncIterable[Map
 
 
 def _column(name: str, values: Any) -> Any:
-    """The rows of an array as a column: rows of several values are lists of one size."""
+    """The rows of an array as a column: rows of several values are lists of equal sizes."""
     pyarrow = arrow_package()
     if values.ndim == 0:
         raise InvalidArgumentError(f"The column {name!r} is a scalar, which has no rows.")
