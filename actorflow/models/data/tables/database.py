@@ -29,8 +29,8 @@ class SqlDataset(Dataset):
         >>> rows.close()
         >>> connect = lambda: sqlite3.connect("rows.db", check_same_thread=False)
         >>> batches = af.data.SqlDataset(connect, "select x, name from t", {"x": af.float32, "name": af.string}, batch_size=2)
-        >>> [batch["name"].tolist() async for batch in batches]
-        [[b'a', b'b'], [b'c']]
+        >>> [batch["name"] async for batch in batches]
+        [[b'a' b'b'], [b'c']]
 
     Args:
         connect: opens a connection for each iterator. Threads use it in turn.
