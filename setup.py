@@ -4,6 +4,7 @@ pyproject.toml."""
 import hashlib
 import os
 import sys
+import sysconfig
 import tomllib
 from pathlib import Path
 
@@ -35,6 +36,8 @@ OPTIONS = [
     "-g0",
 ]
 ABI = "0x030B0000"  # CPython 3.11, and all that come after it
+HAS_GIL = not sysconfig.get_config_var("Py_GIL_DISABLED")
+"""Builds of CPython without the GIL have no stable interface before 3.15: each has a library of its own."""
 
 
 def packages() -> list[str]:
@@ -55,12 +58,19 @@ def digest() -> str:
 
 
 def native() -> list[Extension]:
-    """The library of kernels in C. It is optional: where it can't be compiled, numpy computes."""
-    if sys.implementation.name != "cpython" or os.name != "posix":
+    """The library of kernels in C. It is optional: where it can't be compiled, numpy computes.
+
+    `ACTORFLOW_NATIVE=none` leaves it out, for a wheel of all platforms; with `ACTORFLOW_NATIVE=required`, as for wheels that are
+    published, a build without it fails.
+    """
+    wish = os.environ.get("ACTORFLOW_NATIVE", "")
+    if wish == "none" or sys.implementation.name != "cpython" or os.name != "posix":
         return []
     try:
         import numpy
     except ImportError:  # a build without isolation, in an environment without it
+        if wish == "required":
+            raise
         return []
     options = [*OPTIONS, *os.environ.get("ACTORFLOW_NATIVE_FLAGS", "").split()]
     return [
@@ -69,13 +79,15 @@ def native() -> list[Extension]:
             [f"{SOURCES}/{name}" for name in COMPILED],
             include_dirs=[numpy.get_include()],
             depends=[str(path.relative_to(ROOT)) for path in sorted((ROOT / SOURCES).glob("*.[ch]"))],
-            define_macros=[("Py_LIMITED_API", ABI), ("ACTORFLOW_SOURCES", f'"{digest()}"')],
+            define_macros=[*([("Py_LIMITED_API", ABI)] if HAS_GIL else []), ("ACTORFLOW_SOURCES", f'"{digest()}"')],
             extra_compile_args=options,
             extra_link_args=[option for option in options if option.startswith("-fsanitize")],
-            py_limited_api=True,
-            optional=True,
+            py_limited_api=HAS_GIL,
+            optional=wish != "required",
         )
     ]
 
 
-setup(packages=packages(), ext_modules=native(), options={"bdist_wheel": {"py_limited_api": "cp311"}})
+setup(
+    packages=packages(), ext_modules=native(), options={"bdist_wheel": {"py_limited_api": "cp311"}} if HAS_GIL else {}
+)

@@ -13,75 +13,73 @@ from functools import lru_cache
 from types import CodeType, FrameType, MappingProxyType
 from typing import Any, TypeAlias
 
-Turn: TypeAlias = "Callable[[asyncio.AbstractEventLoop, asyncio.Task[Any], Callable[[], Any]], None]"
+Exchange: TypeAlias = "Callable[[asyncio.AbstractEventLoop, asyncio.Task[Any] | None], asyncio.Task[Any] | None]"
+
+TASKS_START_EAGERLY = sys.version_info >= (3, 12)
+"""Whether a task of asyncio can take its first step as it is made. From CPython 3.14 on, a task can't be stepped for a loop that
+is not the running loop."""
+
+EAGERLY: Mapping[str, Any] = MappingProxyType({"eager_start": True} if TASKS_START_EAGERLY else {})
+"""Arguments for a task that starts eagerly, on each Python whose tasks can."""
 
 
-def _swapping() -> Turn | None:
+def _swapping() -> Exchange | None:
     """By the function of asyncio that puts a task in the place of another: from CPython 3.12 on."""
-    swap: Any = getattr(asyncio.tasks, "_swap_current_task", None)
-    if swap is None:
-        return None
-
-    def take_turn(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], turn: Callable[[], Any]) -> None:
-        outer = swap(loop, task)
-        try:
-            turn()
-        finally:
-            swap(loop, outer)
-
-    return take_turn
+    return getattr(asyncio.tasks, "_swap_current_task", None)
 
 
-def _writing() -> Turn | None:
+def _writing() -> Exchange | None:
     """By asyncio's dictionary of current tasks, which its functions in C read in CPython 3.11. To leave a task and to enter
     another by these functions takes a third of a microsecond a turn."""
     current: Any = getattr(asyncio.tasks, "_current_tasks", None)
     if current is None or sys.version_info >= (3, 12):
         return None
 
-    def take_turn(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], turn: Callable[[], Any]) -> None:
-        outer = current.get(loop)
-        current[loop] = task
-        try:
-            turn()
-        finally:
-            if outer is None:
-                del current[loop]
-            else:
-                current[loop] = outer
+    def exchange(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any] | None) -> asyncio.Task[Any] | None:
+        outer: asyncio.Task[Any] | None = current.get(loop)
+        if task is not None:
+            current[loop] = task
+        elif outer is not None:
+            del current[loop]
+        return outer
 
-    return take_turn
+    return exchange
 
 
-def _entering() -> Turn:
+def _entering() -> Exchange:
     """By the functions that asyncio's documentation has for tasks and loops of other packages."""
 
-    def take_turn(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], turn: Callable[[], Any]) -> None:
+    def exchange(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any] | None) -> asyncio.Task[Any] | None:
         outer = asyncio.current_task(loop)
         if outer is not None:
             asyncio._leave_task(loop, outer)
-        asyncio._enter_task(loop, task)
-        try:
-            turn()
-        finally:
-            asyncio._leave_task(loop, task)
-            if outer is not None:
-                asyncio._enter_task(loop, outer)
+        if task is not None:
+            asyncio._enter_task(loop, task)
+        return outer
 
-    return take_turn
+    return exchange
 
 
-WAYS: Mapping[str, Turn] = MappingProxyType(
+WAYS: Mapping[str, Exchange] = MappingProxyType(
     {
         name: way
         for name, way in (("swapping", _swapping()), ("writing", _writing()), ("entering", _entering()))
         if way is not None
     }
 )
-"""The ways that this Python has to take a turn, the fastest first; the last is there on each."""
+"""The ways that this Python has to exchange the current task, the fastest first; the last is there on each."""
 
-take_turn: Turn = next(iter(WAYS.values()))
-"""Calls a function while a task is the current task of a loop."""
+exchange_task: Exchange = next(iter(WAYS.values()))
+"""Makes a task the current task of a running loop, or none; gives the task that was current."""
+
+
+def take_turn(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any] | None, turn: Callable[[], Any]) -> None:
+    """Calls a function while a task is the current task of a running loop, or while none is."""
+    outer = exchange_task(loop, task)
+    try:
+        turn()
+    finally:
+        exchange_task(loop, outer)
 
 
 _frame_at: Callable[[int], FrameType] | None = getattr(sys, "_getframe", None)

@@ -34,6 +34,8 @@ _own_lane: RunVar[Any] = RunVar("actorflow_own_lane")
 _shared_lane: RunVar[Any] = RunVar("actorflow_shared_lane")
 _behind: list[threading.Thread] = []
 _beginning = forks.new_lock()
+thread_time_ns: Callable[[], int] = getattr(time, "thread_time_ns", time.process_time_ns)
+"""The processor time of this thread; of the process where there are no threads."""
 
 
 class Machine(Protocol):
@@ -88,6 +90,12 @@ class RealMachine:
         return os.urandom(size)
 
 
+class ThreadlessMachine(RealMachine):
+    """A machine whose processes can't start threads, such as CPython as WebAssembly: all work is done where it is asked for."""
+
+    is_real = False
+
+
 @functools.cache
 def _system_clock(proc: str = "/proc") -> str:
     """The system counts the monotonic clock from its boot, and each time namespace adds a number of its own. The name is a digest
@@ -109,7 +117,7 @@ def counting_clock(step: float = 1e-5) -> Callable[[], float]:
     return lambda: next(numbers) * step
 
 
-_REAL: Machine = RealMachine()
+_REAL: Machine = ThreadlessMachine() if sys.platform in ("emscripten", "wasi") else RealMachine()
 _CURRENT: ContextVar[Machine] = ContextVar("actorflow_machine", default=_REAL)
 
 
@@ -284,10 +292,10 @@ def breather() -> Callable[[], None]:
 
     def breathe() -> None:
         thread = threading.get_ident()
-        worked = time.thread_time() - begun.get(thread, math.inf)
+        worked = thread_time_ns() - begun.get(thread, math.inf)
         if worked > 0:
-            time.sleep(worked * (1 / share - 1))
-        begun[thread] = time.thread_time()
+            time.sleep(worked / 1e9 * (1 / share - 1))
+        begun[thread] = thread_time_ns()
 
     return breathe
 

@@ -10,6 +10,8 @@ import warnings
 
 SYSTEMS = ("linux",)
 MACHINES = ("x86_64", "aarch64")
+WEBASSEMBLY = ("emscripten", "wasm32")
+"""The system and the machine that have sessions in one process alone: neither threads, nor processes, nor sockets."""
 PYTHON = (3, 11)
 NUMPY = 2
 """The oldest Python and the oldest numpy, as pyproject.toml has them."""
@@ -51,7 +53,7 @@ def untested(system: str, machine: str) -> str | None:
         system: as `sys.platform` has it.
         machine: as `os.uname` has it; empty where that is not known.
     """
-    if system in SYSTEMS and machine in MACHINES:
+    if system in SYSTEMS and machine in MACHINES or (system, machine) == WEBASSEMBLY:
         return None
     here = " on ".join(filter(None, (system, machine)))
     return (

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import anyio
 import numpy as np
 
+from actorflow.base.process.interpreter import EAGERLY, TASKS_START_EAGERLY
 from actorflow.engine.device.base import as_asynchronous
 from actorflow.engine.runtime.chain import Chain
 from actorflow.engine.runtime.diagnostics import faults
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 _KNOWN = 4
 """The number of measurements that tell a kernel's cost; before, each run is measured."""
+
+
+_EagerTask: Callable[..., asyncio.Task[None]] = partial(asyncio.Task, **EAGERLY)
 
 
 class ExecutorState:
@@ -213,7 +217,17 @@ class ExecutorState:
 
 def fire_task(executor: ExecutorState, node: PlanNode) -> None:
     """A task that the dispatcher runs."""
-    asyncio.Task(run_node(executor, node), loop=executor.dispatcher, context=executor.step.context)  # type: ignore[arg-type]
+    if TASKS_START_EAGERLY:
+        executor.dispatcher.begin_soon(partial(_start_task, executor, node))
+    else:
+        asyncio.Task(run_node(executor, node), loop=executor.dispatcher, context=executor.step.context)  # type: ignore[arg-type]
+
+
+def _start_task(executor: ExecutorState, node: PlanNode) -> None:
+    step = executor.step
+    task = _EagerTask(run_node(executor, node), loop=step.loop, context=step.context)
+    if not task.done():  # no one but the step knows it, so that none cancels it
+        asyncio._unregister_task(task)
 
 
 def fire_on_loop(executor: ExecutorState, node: PlanNode) -> None:

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from actorflow.base.process import lanes
+from actorflow.base.process.interpreter import TASKS_START_EAGERLY
 from actorflow.base.registry import roles
 from actorflow.base.reports.logs import get_logger
 from actorflow.engine.device.base import as_asynchronous
@@ -81,6 +82,7 @@ class Step:
         "loop",
         "looping",
         "on_threads",
+        "ready",
         "rendezvous",
         "stopped",
         "timed",
@@ -117,7 +119,7 @@ class Step:
         self.abandoned = False
         self.error: BaseException | None = None
         self.rendezvous = rendezvous
-        if plans and plans[0].seen:
+        if plans and plans[0].seen and not TASKS_START_EAGERLY:
             dispatcher = Turns(dispatcher, loop)
         kind = TracedExecutorState if trace is not None and trace.follows_tokens else ExecutorState
         self.executors = [kind(self, plan, dispatcher) for plan in plans]
@@ -136,6 +138,8 @@ class Step:
         self._reasons: dict[int, tuple[asyncio.Task[Any] | None, Reason]] = {}
         """The reasons that kernels give for waiting, with their tasks."""
         self._ends: list[Callable[[], object]] = []
+        self.ready: dict[tuple[int, int], tuple[ExecutorState, PlanNode]] = {}
+        """The nodes whose tasks are to be seen and wait for their first turn, by executor and index."""
         self.on_threads: dict[int, tuple[ExecutorState, PlanNode]] = {}
         """The nodes whose kernels run on devices' threads, or wait for them."""
         self.in_line: dict[str, list[Any]] = {}

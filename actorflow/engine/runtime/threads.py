@@ -14,7 +14,7 @@ import math
 import threading
 import weakref
 from collections.abc import Callable
-from time import perf_counter_ns, thread_time_ns
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from actorflow.base.process import machine
@@ -63,7 +63,7 @@ class WriteInProgress:
 
     async def wait(self, step: Step) -> None:
         """Returns when the kernel has ended, or when `step` is stopped."""
-        over: asyncio.Future[None] = asyncio.Future(loop=step.dispatcher)  # type: ignore[arg-type]
+        over: asyncio.Future[None] = step.dispatcher.future(step.loop)
 
         def wake() -> None:
             if not over.done():
@@ -188,7 +188,7 @@ class _Work:
         self._line = _in_line.setdefault(device, set())
         self._line.add(id(self))
         self._asked = 0
-        self.done: asyncio.Future[None] = asyncio.Future(loop=executor.dispatcher)  # type: ignore[arg-type]
+        self.done: asyncio.Future[None] = executor.dispatcher.future(executor.step.loop)
         self._took: list[tuple[PlanNode, Cost, int, int, int]] = []
         self.chain = chain
         self.running = node
@@ -262,7 +262,7 @@ class _Work:
 
     def _kernel(self, node: PlanNode, inputs: list[Any], cost: Cost) -> Any:
         """The result of a kernel; what it raises becomes the `failure`."""
-        begun, busy = perf_counter_ns(), thread_time_ns()
+        begun, busy = perf_counter_ns(), machine.thread_time_ns()
         try:
             if node.region is None:
                 return self._context.run(node.launch, *inputs)
@@ -272,7 +272,7 @@ class _Work:
             faults.remember_inputs(error, inputs)
             return None
         finally:
-            self._took.append((node, cost, begun, perf_counter_ns(), thread_time_ns() - busy))
+            self._took.append((node, cost, begun, perf_counter_ns(), machine.thread_time_ns() - busy))
             inputs.clear()  # the loop may be at the variable's update before this thread gets to run again
 
     def complete(self) -> None:

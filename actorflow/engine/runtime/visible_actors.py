@@ -1,9 +1,10 @@
 """Actors that can be seen: with `PlanOptions(coalesce=False)`, and in traced runs, each node that runs or waits is a named task.
 
-A node's task asks the dispatcher, not the event loop, for its turns. asyncio goes by the loop: `all_tasks()` would leave such a
-task out, and `current_task()` would give that of the caller. So a `NodeTask` says the event loop when it is asked for its loop,
-and in its turns it is the current task there. Continuations and control-flow primitives, which have no task otherwise, get a
-task. Sessions that coalesce have plain tasks, and pay nothing for this.
+Such a `NodeTask` starts eagerly in its turn of the ready queue, and is a task of the event loop. Tasks of CPython 3.11 can't
+start eagerly: there it has the dispatcher in the place of its loop. asyncio goes by the loop: `all_tasks()` would leave such
+a task out, and `current_task()` would give that of the caller. So a `NodeTask` says the event loop when it is asked for its
+loop, and in its turns it is the current task there. Continuations and control-flow primitives, which have no task otherwise,
+get a task. Sessions that coalesce have plain tasks out of sight, and pay nothing for this.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from actorflow.base.process.interpreter import take_turn
+from actorflow.base.process.interpreter import EAGERLY, TASKS_START_EAGERLY, take_turn
 from actorflow.engine.runtime.actors import (
     ExecutorState,
     fire_continuation,
@@ -86,8 +87,10 @@ class NodeTask(asyncio.Task[None]):
 
     __slots__ = ("executor", "node")
 
-    executor: ExecutorState
-    node: PlanNode
+    def __init__(self, executor: ExecutorState, node: PlanNode, work: Coroutine[Any, Any, None]) -> None:
+        self.executor, self.node = executor, node
+        loop: Any = executor.step.loop if TASKS_START_EAGERLY else executor.dispatcher
+        super().__init__(work, loop=loop, name=node.node.name, context=executor.step.context, **EAGERLY)
 
     def get_loop(self) -> asyncio.AbstractEventLoop:
         """The event loop."""
@@ -99,7 +102,7 @@ class NodeTask(asyncio.Task[None]):
 
 
 class Turns(Dispatcher):
-    """The dispatcher as the tasks of one step ask it: in its turn a task is the current one of the event loop."""
+    """The dispatcher as the tasks of one step ask it in CPython 3.11: in its turn a task is the current one of the event loop."""
 
     def __init__(self, dispatcher: Dispatcher, loop: asyncio.AbstractEventLoop) -> None:
         self._dispatcher, self._event_loop = dispatcher, loop
@@ -135,30 +138,34 @@ async def _continuation(over: asyncio.Future[Callable[[], None]]) -> None:
     (await over)()
 
 
-def _start(executor: ExecutorState, node: PlanNode, work: Coroutine[Any, Any, None]) -> None:
-    loop: Any = executor.dispatcher  # the step's `Turns`
-    task = NodeTask(work, loop=loop, name=node.node.name, context=executor.step.context)
-    task.executor, task.node = executor, node
+def _start(executor: ExecutorState, node: PlanNode, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    if not TASKS_START_EAGERLY:
+        NodeTask(executor, node, work())
+        return
+    executor.step.ready[id(executor), node.index] = (executor, node)
+    executor.dispatcher.begin_soon(partial(_begin, executor, node, work))
+
+
+def _begin(executor: ExecutorState, node: PlanNode, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    del executor.step.ready[id(executor), node.index]
+    NodeTask(executor, node, work())
 
 
 def _fire_task(executor: ExecutorState, node: PlanNode) -> None:
-    loop: Any = executor.dispatcher
-    task = NodeTask(run_node(executor, node), loop=loop, name=node.node.name, context=executor.step.context)
-    task.executor, task.node = executor, node
+    _start(executor, node, partial(run_node, executor, node))
 
 
 def _fire_primitive(executor: ExecutorState, node: PlanNode) -> None:
-    _start(executor, node, _carry_out(executor, node, node.launch))
+    _start(executor, node, partial(_carry_out, executor, node, node.launch))
 
 
 def _forward_dead(executor: ExecutorState, node: PlanNode) -> None:
-    _start(executor, node, _carry_out(executor, node, forward))
+    _start(executor, node, partial(_carry_out, executor, node, forward))
 
 
 def _fire_continuation(executor: ExecutorState, node: PlanNode) -> None:
-    loop: Any = executor.dispatcher
-    over: asyncio.Future[Callable[[], None]] = asyncio.Future(loop=loop)
-    _start(executor, node, _continuation(over))
+    over = executor.dispatcher.future(executor.step.loop)
+    _start(executor, node, partial(_continuation, over))
     launch_continuing(executor, node, over.set_result)
 
 
@@ -183,6 +190,8 @@ def look(step: Step) -> list[TaskState]:
             (id(executor), node.index), TaskState(step.id, origin.name, origin.op, origin.where, state, task)
         )
 
+    for executor, node in step.ready.values():
+        add(executor, node, "ready")
     on_threads = {(id(executor), node.index) for executor, node in step.on_threads.values()}
     for task in asyncio.all_tasks(step.loop):
         if isinstance(task, NodeTask) and task.executor.step is step:

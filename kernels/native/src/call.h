@@ -196,4 +196,19 @@ static inline void work_through(const Call *call, Part part, const void *given, 
     PyEval_RestoreThread(state);
 }
 
+/* The last item of a list, which is taken out; NULL if there is none. Threads that ask at once get different items. */
+static inline PyObject *take_last(PyObject *list) {
+#ifdef Py_GIL_DISABLED
+    PyObject *item = PyObject_CallMethod(list, "pop", NULL);
+    if (!item && PyErr_ExceptionMatches(PyExc_IndexError)) PyErr_Clear();
+    return item;
+#else
+    Py_ssize_t size = PyList_Size(list);
+    PyObject *item = size ? PyList_GetItem(list, size - 1) : NULL;
+    Py_XINCREF(item);
+    if (item && PyList_SetSlice(list, size - 1, size, NULL)) Py_CLEAR(item);
+    return item;
+#endif
+}
+
 #endif

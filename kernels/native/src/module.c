@@ -7,11 +7,20 @@
 #include "records.h"
 #include "simulate.h"
 
+#include <stdatomic.h>
+
 NumpyLoop numpy_loops[NUMPY_LOOPS][2];
-static const Kernel *table = kernels_plain;
-static const char *level = "plain";
 
 /* ---- processors */
+
+/* A set of instructions, and the kernels that were compiled for it. */
+typedef struct {
+    const char *name;
+    const Kernel *table;
+} Level;
+static Level plain_level = {"plain", kernels_plain}, avx2_level = {"avx2", NULL}, avx512_level = {"avx512", NULL};
+static Level *const LEVELS[] = {&avx512_level, &avx2_level, &plain_level};
+static _Atomic(Level *) level = &plain_level; /* threads look kernels up while another one takes a level */
 
 static const Kernel *table_of(const char *name) {
     if (!strcmp(name, "plain")) return kernels_plain;
@@ -25,21 +34,20 @@ static const Kernel *table_of(const char *name) {
     return NULL;
 }
 
-static const char *const LEVELS[] = {"avx512", "avx2", "plain"};
-
-static void take_best(void) {
-    for (size_t i = 0; i < sizeof(LEVELS) / sizeof(LEVELS[0]); i++)
-        if (table_of(LEVELS[i])) {
-            table = table_of(level = LEVELS[i]);
-            return;
-        }
+static void find_levels(void) {
+    Level *best = NULL;
+    for (size_t i = 0; i < sizeof(LEVELS) / sizeof(LEVELS[0]); i++) {
+        LEVELS[i]->table = table_of(LEVELS[i]->name);
+        if (LEVELS[i]->table && !best) best = LEVELS[i];
+    }
+    atomic_store(&level, best);
 }
 
 static PyObject *use_level(PyObject *self, PyObject *name) {
     (void)self;
     for (size_t i = 0; i < sizeof(LEVELS) / sizeof(LEVELS[0]); i++)
-        if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, LEVELS[i]) == 0 && table_of(LEVELS[i])) {
-            table = table_of(level = LEVELS[i]);
+        if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, LEVELS[i]->name) == 0 && LEVELS[i]->table) {
+            atomic_store(&level, LEVELS[i]);
             Py_RETURN_TRUE;
         }
     Py_RETURN_FALSE;
@@ -47,11 +55,11 @@ static PyObject *use_level(PyObject *self, PyObject *name) {
 
 static PyObject *level_name(PyObject *self, PyObject *unused) {
     (void)self, (void)unused;
-    return PyUnicode_FromString(level);
+    return PyUnicode_FromString(atomic_load(&level)->name);
 }
 
 Function function_named(PyObject *name) {
-    for (const Kernel *kernel = table; kernel->name; kernel++)
+    for (const Kernel *kernel = atomic_load(&level)->table; kernel->name; kernel++)
         if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, kernel->name) == 0) return kernel->function;
     PyErr_Format(PyExc_KeyError, "there is no native kernel %R", name);
     return NULL;
@@ -129,20 +137,20 @@ static PyObject *pool_threads(PyObject *self, PyObject *unused) {
     return Py_BuildValue("(ii)", threads, sleeping);
 }
 
-static PyObject *of_short_call;
+static _Atomic(PyObject *) of_short_call;
 
 /* share_short_calls(threads): `threads` is a function that says how many may share a short call of its caller. */
 static PyObject *share_short_calls(PyObject *self, PyObject *threads) {
     (void)self;
     Py_INCREF(threads);
-    Py_XDECREF(of_short_call);
-    of_short_call = threads;
+    atomic_store(&of_short_call, threads); /* the former function stays, because another thread may be calling it */
     Py_RETURN_NONE;
 }
 
 int threads_of_short_call(void) {
-    if (!of_short_call || PyErr_Occurred()) return 1;
-    PyObject *said = PyObject_CallNoArgs(of_short_call);
+    PyObject *function = atomic_load(&of_short_call);
+    if (!function || PyErr_Occurred()) return 1;
+    PyObject *said = PyObject_CallNoArgs(function);
     long threads = said ? PyLong_AsLong(said) : 1; /* with an exception the kernel ends on one thread, and then it is raised */
     Py_XDECREF(said);
     return threads < 1 ? 1 : (int)threads;
@@ -234,18 +242,39 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", NULL, -1, methods, NULL, NULL, NULL, NULL};
-
-PyMODINIT_FUNC PyInit__native(void) {
-    import_array();
-    import_umath();
-    PyObject *numpy = PyImport_ImportModule("numpy");
-    bool found = numpy && find_numpy_loops(numpy);
+/* Numpy's tables, the types of tapes and functions, and the pool belong to the process. So one interpreter of it has the library, as one
+ * has numpy; there it may be imported again. */
+static int load(PyObject *module) {
+    static _Atomic int64_t owner = -1;
+    int64_t here = PyInterpreterState_GetID(PyInterpreterState_Get()), nobody = -1;
+    if (!atomic_compare_exchange_strong(&owner, &nobody, here)) {
+        if (nobody != here) {
+            PyErr_SetString(PyExc_ImportError, "another interpreter of this process has the library of kernels");
+            return -1;
+        }
+        return PyModule_AddStringConstant(module, "sources", ACTORFLOW_SOURCES);
+    }
+    PyObject *numpy = _import_array() < 0 || _import_umath() < 0 ? NULL : PyImport_ImportModule("numpy");
+    bool is_whole = numpy && find_numpy_loops(numpy) && make_function_types() && make_tape_type();
     Py_XDECREF(numpy);
-    if (!found) return NULL;
-    if (!make_function_types() || !make_tape_type()) return NULL;
-    take_best();
-    PyObject *module = PyModule_Create(&definition);
-    if (module && PyModule_AddStringConstant(module, "sources", ACTORFLOW_SOURCES)) Py_CLEAR(module);
-    return module;
+    if (!is_whole || PyModule_AddStringConstant(module, "sources", ACTORFLOW_SOURCES)) {
+        atomic_store(&owner, -1);
+        return -1;
+    }
+    find_levels();
+    return 0;
 }
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void *)load},
+#ifdef Py_mod_multiple_interpreters
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED}, /* what threads share is atomic, locked, or never changes */
+#endif
+    {0, NULL}};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", NULL, 0, methods, slots, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__native(void) { return PyModuleDef_Init(&definition); }

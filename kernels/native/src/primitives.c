@@ -208,26 +208,23 @@ static PyObject *k_prepared(const Call *call) {
     PyObject *list = PyTuple_GetItem(work, WHOLE);
     bool divided = grant && (grant->threads > 1 || (PyList_CheckExact(list) && !PyList_Size(list)));
     if (divided) list = PyTuple_GetItem(work, PARTS);
-    Py_ssize_t free = PyList_CheckExact(list) ? PyList_Size(list) : 0;
-    if (!free) return NULL;
-    PyObject *recipes = PyList_GetItem(list, free - 1), *offsets = PyTuple_GetItem(work, OFFSETS);
-    if (divided ? !are_parts(recipes, offsets, call->count - 1) : !PyTuple_CheckExact(recipes) || PyTuple_Size(recipes) != 1) return NULL;
-    PyArrayObject *out = result_at(call, 1, NPY_FLOAT32, (int)(PyBytes_Size(made) / (Py_ssize_t)sizeof(npy_intp)), (const npy_intp *)PyBytes_AsString(made));
-    if (!out) return NULL;
-    for (Py_ssize_t i = 2; i < call->count; i++) given[i - 2] = call->args[i];
-    given[call->count - 2] = (PyObject *)out;
-    Call bound_call = {given, call->count - 1, 0};
-    Bound_Recipe bound[MOST_PARTS];
-    Py_INCREF(recipes);
-    bool done = bind_all(bound, &bound_call, 0, recipes, divided ? (const int64_t *)PyBytes_AsString(offsets) : NULL) &&
-                !PyList_SetSlice(list, free - 1, free, NULL);
-    if (done) {
-        if (grant) grant->left--;
-        int status = run_granted(bound, PyTuple_Size(recipes), grant);
-        done = !PyList_Append(list, recipes) && !status;
+    PyObject *recipes = PyList_CheckExact(list) ? take_last(list) : NULL, *offsets = PyTuple_GetItem(work, OFFSETS);
+    if (!recipes) return NULL;
+    bool done = divided ? are_parts(recipes, offsets, call->count - 1) : PyTuple_CheckExact(recipes) && PyTuple_Size(recipes) == 1;
+    PyArrayObject *out = NULL;
+    if (done) out = result_at(call, 1, NPY_FLOAT32, (int)(PyBytes_Size(made) / (Py_ssize_t)sizeof(npy_intp)), (const npy_intp *)PyBytes_AsString(made));
+    if (out) {
+        for (Py_ssize_t i = 2; i < call->count; i++) given[i - 2] = call->args[i];
+        given[call->count - 2] = (PyObject *)out;
+        Call bound_call = {given, call->count - 1, 0};
+        Bound_Recipe bound[MOST_PARTS];
+        done = bind_all(bound, &bound_call, 0, recipes, divided ? (const int64_t *)PyBytes_AsString(offsets) : NULL);
+        if (done && grant) grant->left--;
+        if (done) done = !run_granted(bound, PyTuple_Size(recipes), grant);
     }
+    if (PyList_Append(list, recipes)) done = false;
     Py_DECREF(recipes);
-    if (done) return (PyObject *)out;
-    Py_DECREF((PyObject *)out);
+    if (done && out) return (PyObject *)out;
+    Py_XDECREF((PyObject *)out);
     return NULL;
 }

@@ -144,20 +144,15 @@ static PyObject *k_series(const Call *call) {
         if (grant->left <= 0 || (grant->threads > 1 && threads_of_short_call() < grant->threads)) return NULL;
         threads = (int)grant->threads;
     }
-    Py_ssize_t free_sets = PyList_Size(sets);
     Arrays arrays;
-    if (!free_sets || !read_arrays(call, PyTuple_GetItem(work, SIZES), &arrays)) return NULL;
-    PyObject *made = PyList_GetItem(sets, free_sets - 1);
-    Py_INCREF(made);
-    bool done = !PyList_SetSlice(sets, free_sets - 1, free_sets, NULL);
-    if (done) {
-        int64_t number = grant ? grant->number : 0, begun = grant ? nanoseconds() : 0;
-        if (grant) grant->left--;
-        done = !run_steps_of(made, layouts, &arrays, threads, PyLong_AsLongLong(PyTuple_GetItem(work, ROOM)));
-        if (grant && done) measured(grant, number, nanoseconds() - begun);
-        done = !PyList_Append(sets, made) && done;
-    }
-    Py_DECREF(made);
+    PyObject *set = read_arrays(call, PyTuple_GetItem(work, SIZES), &arrays) ? take_last(sets) : NULL;
+    if (!set) return NULL;
+    int64_t number = grant ? grant->number : 0, begun = grant ? nanoseconds() : 0;
+    if (grant) grant->left--;
+    bool done = !run_steps_of(set, layouts, &arrays, threads, PyLong_AsLongLong(PyTuple_GetItem(work, ROOM)));
+    if (grant && done) measured(grant, number, nanoseconds() - begun);
+    done = !PyList_Append(sets, set) && done;
+    Py_DECREF(set);
     if (!done) return NULL;
     Py_RETURN_NONE;
 }

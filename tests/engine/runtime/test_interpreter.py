@@ -15,10 +15,16 @@ from actorflow.base.reports.user_line import user_line
 EVERY_WAY = pytest.mark.parametrize("way", interpreter.WAYS)
 
 
+@pytest.fixture
+def take_turn(way: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    monkeypatch.setattr(interpreter, "exchange_task", interpreter.WAYS[way])
+    return interpreter.take_turn
+
+
 def test_the_fastest_way_of_this_python_is_taken_and_the_public_way_is_always_there() -> None:
     names = list(interpreter.WAYS)
     assert names == ["swapping" if sys.version_info >= (3, 12) else "writing", "entering"]
-    assert interpreter.take_turn is interpreter.WAYS[names[0]]
+    assert interpreter.exchange_task is interpreter.WAYS[names[0]]
 
 
 def make_task(loop: asyncio.AbstractEventLoop) -> asyncio.Task[Any]:
@@ -28,7 +34,9 @@ def make_task(loop: asyncio.AbstractEventLoop) -> asyncio.Task[Any]:
 @EVERY_WAY
 @pytest.mark.parametrize("fails", [False, True])
 @pytest.mark.parametrize("within", ["a task", "a callback"])
-async def test_a_task_is_the_current_one_in_its_turn_alone(way: str, fails: bool, within: str) -> None:
+async def test_a_task_is_the_current_one_in_its_turn_alone(
+    take_turn: Callable[..., None], fails: bool, within: str
+) -> None:
     loop = asyncio.get_running_loop()
     task, told, seen = make_task(loop), loop.create_future(), list[Any]()
 
@@ -40,7 +48,7 @@ async def test_a_task_is_the_current_one_in_its_turn_alone(way: str, fails: bool
     def caller() -> None:
         seen.append(asyncio.current_task())
         try:
-            interpreter.WAYS[way](loop, task, turn)
+            take_turn(loop, task, turn)
         except KeyError:
             seen.append("failed")
         seen.append(asyncio.current_task())
@@ -57,10 +65,10 @@ async def test_a_task_is_the_current_one_in_its_turn_alone(way: str, fails: bool
 
 
 @EVERY_WAY
-async def test_turns_may_be_taken_within_turns(way: str) -> None:
+async def test_turns_may_be_taken_within_turns_and_without_a_task(take_turn: Callable[..., None]) -> None:
     loop = asyncio.get_running_loop()
     outer, first, second = asyncio.current_task(), make_task(loop), make_task(loop)
-    take_turn, seen = interpreter.WAYS[way], list[Any]()
+    seen = list[Any]()
 
     def inner() -> None:
         seen.append(asyncio.current_task())
@@ -68,10 +76,12 @@ async def test_turns_may_be_taken_within_turns(way: str) -> None:
     def turn() -> None:
         take_turn(loop, second, inner)
         seen.append(asyncio.current_task())
+        take_turn(loop, None, inner)
+        seen.append(asyncio.current_task())
 
     take_turn(loop, first, turn)
     seen.append(asyncio.current_task())
-    assert seen == [second, first, outer]
+    assert seen == [second, first, None, first, outer]
     await asyncio.gather(first, second)
 
 
