@@ -23,14 +23,13 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / ".venv-wasm"
 PYODIDE = "314"
 PLACE = "https://cdn.jsdelivr.net/pyodide/v{version}/full/{file}"
-PURE = tuple(
-    "anyio idna structlog typing_extensions hypothesis sortedcontainers pytest pluggy iniconfig packaging pygments "
-    "pytest-asyncio pytest-timeout".split()
-)
+PURE = ("anyio", "idna", "structlog", "typing_extensions", "hypothesis", "sortedcontainers", "pygments", "packaging")
+TESTING = ("pytest", "pluggy", "iniconfig", "pytest-asyncio", "pytest-timeout")
 COMPILED = ("msgpack",)
-TESTS = tuple(
-    f"tests/{folder}"
-    for folder in "graph engine/passes engine/runtime engine/session engine/eager base training models testing".split()
+ENGINE = ("passes", "runtime", "session", "eager")
+TESTS = (
+    *(f"tests/{folder}" for folder in ("graph", "base", "training", "models", "testing")),
+    *(f"tests/engine/{folder}" for folder in ENGINE),
 )
 
 
@@ -81,7 +80,7 @@ def bring_packages(pyodide: Path, wheels: Path) -> None:
         wheels,
     ]
     if not any(wheels.glob("hypothesis*")):
-        subprocess.run([*download, "--platform", "any", "--python-version", version, *PURE], check=True)
+        subprocess.run([*download, "--platform", "any", "--python-version", version, *PURE, *TESTING], check=True)
     if not any(wheels.glob("msgpack*")):
         target = ["--platform", f"pyemscripten_{abi}_wasm32", "--python-version", version, "--implementation", "cp"]
         subprocess.run([*download, *target, *COMPILED], check=True)
