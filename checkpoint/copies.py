@@ -109,7 +109,7 @@ def _copied(value: Any, ctx: KernelContext) -> Any:
 
 
 def encode_states(states: Sequence[SavedTensor]) -> bytes:
-    """What nodes and readers keep, as bytes."""
+    """The state of nodes and readers, as bytes."""
     rows = []
     for tensor in states:
         value = np.asarray(tensor.value)
@@ -122,8 +122,8 @@ def encode_states(states: Sequence[SavedTensor]) -> bytes:
 def decode_states(
     encoded: Sequence[bytes],
 ) -> tuple[dict[str, dict[str, Any]], dict[tuple[str, str, str], bytes]]:
-    """What nodes and readers of several tasks keep, as `put_back` takes it. What a task only knows from a restore yields to the
-    task that has the node."""
+    """The state of nodes and readers of several tasks, as `put_back` takes it. State that a task only knows from a restore
+    yields to that of the task that has the node."""
     nodes: dict[str, dict[str, Any]] = {}
     resources: dict[tuple[str, str, str], bytes] = {}
     rows = [row for content in encoded for row in msgpack.unpackb(content)]

@@ -152,7 +152,7 @@ def check(files: Sequence[Path]) -> None:
 
 
 def provenance(tag: str, files: Sequence[Path]) -> dict[str, object]:
-    """Where the files came from."""
+    """The origin of the files: commit, tools, hashes."""
     return {
         "tag": tag,
         "commit": run("git", "rev-parse", "HEAD").strip(),

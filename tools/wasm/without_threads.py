@@ -47,7 +47,7 @@ class PolledLoop(asyncio.base_events.BaseEventLoop):
 
 
 class RefusedThings:
-    """What the running test asked for, and this Python does not have."""
+    """The things that the running test asked for, and that this Python does not have."""
 
     def __init__(self) -> None:
         self.names: list[str] = []

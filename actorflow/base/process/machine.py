@@ -35,7 +35,7 @@ _shared_lane: RunVar[Any] = RunVar("actorflow_shared_lane")
 _behind: list[threading.Thread] = []
 _beginning = forks.new_lock()
 thread_time_ns: Callable[[], int] = getattr(time, "thread_time_ns", time.process_time_ns)
-"""The processor time of this thread; of the process where there are no threads."""
+"""The processor time of this thread; of the process on a machine without threads."""
 
 
 class Machine(Protocol):
@@ -91,7 +91,7 @@ class RealMachine:
 
 
 class ThreadlessMachine(RealMachine):
-    """A machine whose processes can't start threads, such as CPython as WebAssembly: all work is done where it is asked for."""
+    """A machine whose processes can't start threads, such as CPython as WebAssembly: all work is done by its caller."""
 
     is_real = False
 

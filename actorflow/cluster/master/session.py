@@ -123,8 +123,8 @@ class MasterSession:
             self._told = 0
             for plan in self.plans:
                 if not plan.stale and plan.origin is not None:
-                    wanted = behind(self.graph.nodes, plan.origin[0].wanted)
-                    plan.stale = any(node.name in moved for node in wanted)
+                    nodes_behind = behind(self.graph.nodes, plan.origin[0].wanted)
+                    plan.stale = any(node.name in moved for node in nodes_behind)
 
     def extend(self, since: int, nodes: bytes) -> int:
         """Adds nodes behind the first `since`. Some may be here already: the client sends them again when it did not wait for

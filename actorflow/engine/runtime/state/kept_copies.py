@@ -21,29 +21,29 @@ class Part:
 
 
 class KeptCopies:
-    """The parts of one owner: at most those of two steps, of which one is complete on all tasks."""
+    """The parts of an owner: at most those of two steps. The parts of the older step are complete on all tasks."""
 
     def __init__(self) -> None:
         self._owner = ""
         self._steps: dict[int, dict[str, Part]] = {}
 
     def keep(self, owner: str, stamp: int, complete: int, part: str, content: Part) -> None:
-        """Keeps a part of the step `stamp`. What is kept of other steps than that and `complete` is dropped, and so is what
-        another owner keeps."""
+        """Keeps a part of the step `stamp`. Parts of steps other than that and `complete` are dropped, and so are
+        those of another owner."""
         if owner != self._owner:
             self._owner, self._steps = owner, {}
         self._steps = {step: parts for step, parts in self._steps.items() if step in (stamp, complete)}
         self._steps.setdefault(stamp, {})[part] = content
 
     def give(self, owner: str, stamp: int, part: str) -> Part:
-        """A part. Raises NotFoundError where it is not kept."""
+        """A part. Raises NotFoundError for a part that is not kept."""
         content = self._steps.get(stamp, {}).get(part) if owner == self._owner else None
         if content is None:
             raise NotFoundError(f"Copies of {part} after run {stamp} are not kept here.")
         return content
 
     def rows(self, owner: str) -> list[tuple[int, str, list[str]]]:
-        """What is kept for an owner: the numbers of steps, with the names of parts and of their variables."""
+        """The steps of an owner by number, with the names of their parts and of the parts' variables."""
         if owner != self._owner:
             return []
         return [

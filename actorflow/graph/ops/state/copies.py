@@ -70,7 +70,7 @@ def give_copies(
 ) -> list[Tensor]:
     """The values `keys`, of types `dtypes`, and at last the state, of what this task keeps as the part `part` under `stamp`.
 
-    Raises in the run: NotFoundError where it does not keep that.
+    Raises in the run: NotFoundError for a part that is not kept.
     """
 
 

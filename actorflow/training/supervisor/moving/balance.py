@@ -23,8 +23,8 @@ class Moves:
 
 
 def balanced(groups: Sequence[StateGroup], leaving: Collection[str], jobs: Collection[str]) -> Moves:
-    """Takes all groups away from tasks that leave, and then as few bytes as possible from the fullest to the emptiest tasks of
-    some jobs, until they differ by a tenth of their mean at most, or no group is small enough.
+    """Takes all groups away from tasks that leave. Then it moves as few bytes as possible from the fullest to the emptiest
+    tasks of some jobs. It ends when they differ by a tenth of their mean at most, or no group is small enough.
 
     Args:
         leaving: the tasks on which nothing may stay.

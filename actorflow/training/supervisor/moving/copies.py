@@ -217,16 +217,16 @@ class StateCopies:
             moved: the nodes that have moved, which alone are given something; all unless given.
         """
         layout = self._layouts[run]
-        wanted = tuple(sorted(name for name in self._types if moved is None or name in moved))
-        homes = tuple(self.homes[name] for name in wanted)
+        chosen_names = tuple(sorted(name for name in self._types if moved is None or name in moved))
+        homes = tuple(self.homes[name] for name in chosen_names)
         placed = {**session._engine.placements(), **self.homes}
         keeping = [name for name in keepers(self._graph) if name in placed]
         if moved is not None and not any(name in moved for name in keeping):
             keeping = []
         at = tuple(dict.fromkeys(processor(placed[name]) for name in keeping))
-        key = layout, tuple(holders.items()), wanted, homes, at
+        key = layout, tuple(holders.items()), chosen_names, homes, at
         if key not in self._adopted:
-            self._adopted[key] = self._adopt(layout, holders, wanted, at)
+            self._adopted[key] = self._adopt(layout, holders, chosen_names, at)
         await session.run(self._adopted[key], {self._stamps: np.array([run, run], np.int64)})
         self._complete = run
 
@@ -235,13 +235,13 @@ class StateCopies:
         return self._complete, self._layouts[self._complete]
 
     def _adopt(
-        self, layout: Layout, holders: Mapping[str, str], wanted: Collection[str], at: Sequence[str]
+        self, layout: Layout, holders: Mapping[str, str], chosen_names: Collection[str], at: Sequence[str]
     ) -> Operation:
         with self._nodes():
             values: dict[str, Tensor] = {}
             states = []
             for part in layout:
-                names = [name for name in part.variables if name in wanted]
+                names = [name for name in part.variables if name in chosen_names]
                 if not names and not (at and part.has_state):
                     continue
                 place = next(place for place in part.places if task_of(place) == holders[part.name])
@@ -255,7 +255,7 @@ class StateCopies:
                 if part.has_state:
                     states.append(state)
             by_task: dict[str, list[str]] = {device: [] for device in at}
-            for name in wanted:
+            for name in chosen_names:
                 by_task.setdefault(processor(self.homes[name]), []).append(name)
             nodes = []
             for device, names in by_task.items():
@@ -271,7 +271,7 @@ class StateCopies:
 
 
 def _listed(outputs: list[Tensor] | Tensor) -> list[Tensor]:
-    """The outputs of an op, which are a tensor where it has a single one."""
+    """The outputs of an op, or its only output."""
     return [outputs] if isinstance(outputs, Tensor) else outputs
 
 

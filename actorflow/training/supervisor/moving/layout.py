@@ -33,7 +33,7 @@ class KeptPart:
 
     @property
     def next_home(self) -> str:
-        """The device to which the variables go, or where they stay."""
+        """The device to which the variables go, or on which they stay."""
         return self.target or self.home
 
 
@@ -52,8 +52,8 @@ def laid_out(
     count: int,
     moves: Mapping[str, str],
 ) -> Layout:
-    """The parts of all variables. Each is kept where it is, on the next `count` tasks of its job, or else of all tasks, and
-    where it goes.
+    """The parts of all variables. Each is kept on its task, on the next `count` tasks of its job, or else of all tasks, and
+    on the task to which it goes.
 
     Args:
         homes: the device of each variable.

@@ -68,7 +68,7 @@ def state_groups(
 
 
 def _is_fixed(node: Node) -> bool:
-    """Whether a node has a table, a queue or another resource whose elements nobody can take along."""
+    """Whether a node has a table, a queue or another resource whose elements no move takes along."""
     definition = opdef.lookup(node.op)
     return definition.stateful and not node.inputs and any(attr.name == "shared_name" for attr in definition.attrs)
 
