@@ -25,6 +25,11 @@ _DECORATORS = {
 
 _TYPES = "bool complex64 complex128 float16 float32 float64 int8 int16 int32 int64 string uint8"
 
+_INSPECTED = (
+    "getmembers getmodule getmro getsource getsourcefile getdoc getfile isclass isfunction ismethod ismodule isgenerator "
+    "isgeneratorfunction isroutine isbuiltin isframe currentframe signature stack getcallargs"
+)
+
 NAMES: dict[str, dict[str, str]] = {
     "client.device_lib": {"list_local_devices": "standins:list_local_devices"},
     "client.session": {
@@ -329,31 +334,7 @@ NAMES: dict[str, dict[str, str]] = {
         "rewrap": "standins:rewrap",
     },
     "util.tf_export": {name: "standins:exporter" for name in ("tf_export", "estimator_export", "keras_export")},
-    "util.tf_inspect": {
-        name: f"inspect:{name}"
-        for name in (
-            "getmembers",
-            "getmodule",
-            "getmro",
-            "getsource",
-            "getsourcefile",
-            "getdoc",
-            "getfile",
-            "isclass",
-            "isfunction",
-            "ismethod",
-            "ismodule",
-            "isgenerator",
-            "isgeneratorfunction",
-            "isroutine",
-            "isbuiltin",
-            "isframe",
-            "currentframe",
-            "signature",
-            "stack",
-            "getcallargs",
-        )
-    }
+    "util.tf_inspect": {name: f"inspect:{name}" for name in _INSPECTED.split()}
     | {"getargspec": "standins:full_arguments", "getfullargspec": "standins:full_arguments"},
     "util.tf_should_use": {"should_use_result": "standins:as_it_is"},
 }

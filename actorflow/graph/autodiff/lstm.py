@@ -30,7 +30,7 @@ def second_gradients(node: Operation, second: Sequence[Any]) -> list[Any]:
     copies = [identity(value) for value in inputs]
     count = cast(steps, int32)
     extra = zeros(shape(node.outputs[0]), of_c.dtype)
-    cells, outputs = _by_loop(count, extra, *copies, **node.attrs)
+    cells, outputs = _by_loop(count, extra, copies, **node.attrs)
     slopes = [identity(of_c), identity(of_h)]
     first: Any = gradients([cells, outputs], [extra, copies[1], copies[2]], [slope[:count] for slope in slopes])
     grads = gradients(first, [*copies, *slopes], or_zeros(second, first))
@@ -40,17 +40,13 @@ def second_gradients(node: Operation, second: Sequence[Any]) -> list[Any]:
 def _by_loop(
     count: Tensor,
     extra: Tensor,
-    x: Tensor,
-    c: Tensor,
-    h: Tensor,
-    w: Tensor,
-    *rest: Tensor,
+    inputs_of_block: Sequence[Tensor],
     forget_bias: float,
     cell_clip: float,
     use_peephole: bool,
 ) -> Sequence[Tensor]:
     """The cells and the outputs after each of `count` steps. `extra` is added to the gates before their activations."""
-    of_i, of_f, of_o, b = rest
+    x, c, h, w, of_i, of_f, of_o, b = inputs_of_block
     kind = x.dtype
 
     def number(value: float) -> Tensor:

@@ -512,7 +512,7 @@ async def test_what_is_not_there_is_told_in_the_form_of_errors(
 
 
 def test_types_of_open_inference() -> None:
-    for name, dtype in kserve._NAMES.items():
+    for name, dtype in kserve.TYPES.items():
         if name == "BYTES":
             continue
         values = np.array([0, 1, 1], dtype.numpy_dtype)

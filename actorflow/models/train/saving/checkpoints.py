@@ -88,7 +88,7 @@ def get_checkpoint_state(
     return CheckpointState(
         _in_folder(folder, message.model_checkpoint_path),
         [_in_folder(folder, path) for path in message.all_model_checkpoint_paths],
-        list(message.all_model_checkpoint_timestamps),
+        tuple(message.all_model_checkpoint_timestamps),
         message.last_preserved_timestamp,
     )
 
