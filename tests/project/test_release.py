@@ -37,6 +37,9 @@ def folder(release: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setenv(f"GIT_{role}_EMAIL", "tester@example.org")
     (tmp_path / "pyproject.toml").write_text(PROJECT)
     (tmp_path / "CHANGELOG.md").write_text(CHANGELOG)
+    (tmp_path / "actorflow").mkdir()
+    (tmp_path / "actorflow" / "__init__.py").write_text('"""It."""\n\n__version__ = "0.1.0"\n')
+    (tmp_path / "CITATION.cff").write_text("title: it\nversion: 0.1.0\n")
     for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "first"]):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
     return tmp_path
@@ -66,6 +69,8 @@ def test_the_version_is_committed_and_tagged(
     assert release.tag_of_head() == "v0.2.0" and "v0.2.0 is tagged" in capsys.readouterr().out
     assert release.version_of((folder / "pyproject.toml").read_text()) == "0.2.0"
     assert "not released yet" not in (folder / "CHANGELOG.md").read_text()
+    for name, line in release.VERSIONS.items():
+        assert line.format("0.2.0") in (folder / name).read_text()
     release.check_clean()
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncio
 import dis
 import sys
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from types import CodeType, FrameType, MappingProxyType
 from typing import Any, TypeAlias
@@ -25,7 +27,15 @@ EAGERLY: Mapping[str, Any] = MappingProxyType({"eager_start": True} if TASKS_STA
 
 def _swapping() -> Exchange | None:
     """By the function of asyncio that puts a task in the place of another: from CPython 3.12 on."""
-    return getattr(asyncio.tasks, "_swap_current_task", None)
+    swap: Exchange | None = getattr(asyncio.tasks, "_swap_current_task", None)
+    if swap is None or sys.version_info >= (3, 13):
+        return swap
+
+    def exchange(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any] | None) -> asyncio.Task[Any] | None:
+        # CPython 3.12 deletes the entry of a loop that has none
+        return None if task is None and asyncio.current_task(loop) is None else swap(loop, task)
+
+    return exchange
 
 
 def _writing() -> Exchange | None:
@@ -80,6 +90,27 @@ def take_turn(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any] | None, t
         turn()
     finally:
         exchange_task(loop, outer)
+
+
+@contextmanager
+def as_running(loop: asyncio.AbstractEventLoop, outer: asyncio.AbstractEventLoop | None) -> Iterator[None]:
+    """A block in which an event loop that does not turn is the running loop, so that tasks start eagerly.
+
+    Args:
+        loop: the loop.
+        outer: the loop that runs around the block, which is the running loop again behind it.
+    """
+    loop_of_asyncio: Any = loop
+    has_thread = isinstance(loop, asyncio.BaseEventLoop)
+    asyncio._set_running_loop(loop)
+    if has_thread:  # asyncio looks here whether a loop runs
+        loop_of_asyncio._thread_id = threading.get_ident()
+    try:
+        yield
+    finally:
+        if has_thread:
+            loop_of_asyncio._thread_id = None
+        asyncio._set_running_loop(outer)
 
 
 _frame_at: Callable[[int], FrameType] | None = getattr(sys, "_getframe", None)

@@ -212,9 +212,22 @@ static PyObject *k_cells_reduced(const Call *call) {
     }
     bool *begun = PyMem_Calloc((size_t)total + 1, 1);
     PyArrayObject *out = begun ? (PyArrayObject *)PyArray_ZEROS(rank, shape, x.type, 0) : NULL;
-    if (out) {
-        if (x.type == NPY_FLOAT32) REDUCED(float) else REDUCED(double)
+    double *sums = out && !largest && x.type == NPY_FLOAT32 ? PyMem_Calloc((size_t)total + 1, sizeof(double)) : NULL;
+    if (sums) { /* a sum of floats would lose many small terms */
+        for (int64_t i = 0; i < x.count; i++) {
+            int64_t at = number_of_place(x.places + i * x.rank, steps, x.rank);
+            double value = ((const float *)x.values)[i];
+            sums[at] = begun[at] ? sums[at] + value : value;
+            begun[at] = true;
+        }
+        for (int64_t at = 0; at < total; at++)
+            if (begun[at]) ((float *)PyArray_DATA(out))[at] = (float)sums[at];
+    } else if (out) {
+        if (x.type != NPY_FLOAT32) REDUCED(double)
+        else if (largest) REDUCED(float)
+        else Py_CLEAR(out); /* no memory: left to Python */
     }
+    PyMem_Free(sums);
     PyMem_Free(begun);
     return (PyObject *)out;
 }

@@ -39,6 +39,7 @@ static inline int compare_places(const int64_t *x, const int64_t *y, int64_t ran
 
 static bool all_inside(const int64_t *places, int64_t count, int64_t rank, const int64_t *sizes) {
     bool inside = true;
+    for (int64_t k = 0; k < rank; k++) inside &= sizes[k] >= 0;
     for (int64_t i = 0; i < count && inside; i++)
         for (int64_t k = 0; k < rank; k++) inside &= (uint64_t)places[i * rank + k] < (uint64_t)sizes[k];
     return inside;

@@ -11,7 +11,13 @@ static int64_t slots_for(int64_t keys) {
     return slots;
 }
 
-static inline uint64_t hash_of_whole(int64_t key) { return farm_mix((uint64_t)key * 0x9E3779B97F4A7C15u); }
+/* Each bit of the key reaches the low bits, which choose the slot: ids are often multiples of a power of two. */
+static inline uint64_t hash_of_whole(int64_t key) {
+    uint64_t hash = (uint64_t)key;
+    hash = (hash ^ hash >> 33) * 0xFF51AFD7ED558CCDu;
+    hash = (hash ^ hash >> 33) * 0xC4CEB9FE1A85EC53u;
+    return hash ^ hash >> 33;
+}
 
 static inline bool is_string(PyArrayObject *keys, int64_t number, const uint8_t *data, int64_t size) {
     const uint8_t *other;

@@ -208,9 +208,8 @@ static PyObject *k_segments_joined(const Call *call) {
     }
     for (int64_t id = 0; strings && id < height; id++)
         strings = (ends[id] = room_for((PyObject **)PyArray_DATA(out) + id, totals[id] ? totals[id] - 1 : 0));
-    for (int64_t i = 0; strings && i < count; i++) {
+    for (int64_t i = 0; strings && i < count && (strings = bytes_at(x, i, &data, &size)); i++) {
         int64_t id = number(PyArray_DATA(ids), is_wide(ids), i);
-        bytes_at(x, i, &data, &size);
         if (totals[id] < 0) memcpy(ends[id], between, (size_t)gap), ends[id] += gap;
         memcpy(ends[id], data, (size_t)size);
         ends[id] += size;

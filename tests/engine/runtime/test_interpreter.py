@@ -85,6 +85,24 @@ async def test_turns_may_be_taken_within_turns_and_without_a_task(take_turn: Cal
     await asyncio.gather(first, second)
 
 
+@EVERY_WAY
+async def test_without_a_current_task_none_may_be_exchanged_for_none(way: str) -> None:
+    loop, told = asyncio.get_running_loop(), asyncio.get_running_loop().create_future()
+    exchange = interpreter.WAYS[way]
+    loop.call_soon(lambda: told.set_result((exchange(loop, None), asyncio.current_task())))
+    assert await told == (None, None)
+
+
+def test_a_loop_that_does_not_turn_runs_within_a_block() -> None:
+    loop = asyncio.new_event_loop()
+    with interpreter.as_running(loop, None):
+        assert asyncio.get_running_loop() is loop and loop.is_running()
+        task = asyncio.Task(asyncio.sleep(0, "slept"), loop=loop, **interpreter.EAGERLY)
+    assert asyncio._get_running_loop() is None and not loop.is_running()
+    assert loop.run_until_complete(task) == "slept"
+    loop.close()
+
+
 CALLS = {
     "await call()": True,
     "value = await call()": True,

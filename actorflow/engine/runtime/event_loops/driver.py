@@ -13,6 +13,7 @@ from contextvars import copy_context
 from typing import Any, Generic, TypeVar
 
 from actorflow.base.process import forks
+from actorflow.base.process.interpreter import as_running
 from actorflow.engine.runtime.event_loops.polling import new_event_loop
 from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.errors import FailedPreconditionError
@@ -174,12 +175,11 @@ class LoopDriver:
             if self._driver is not None or self._closed:
                 return None
             self._driver = call
-        asyncio._set_running_loop(self._loop)
-        try:
-            return first()
-        finally:
-            asyncio._set_running_loop(running)
-            self._leave(call)
+        with as_running(self._loop, running):
+            try:
+                return first()
+            finally:
+                self._leave(call)
 
     def _wait(self, call: _Call[Any], running: asyncio.AbstractEventLoop | None) -> None:
         if running is None:
