@@ -271,5 +271,6 @@ _PLAIN = {
     "list[int]": [],
     "dict[str, Any]": {},
     "dict[str, bool]": {},
+    "dict[str, str]": {},
 }
 """A value of each type that a field of a request has."""
