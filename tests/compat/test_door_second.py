@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import json
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from compat.second_programs import of_networks, of_other_namespaces
 
 import actorflow.compat.v1 as tf
 from actorflow.compat.door import finder, linear, open_door, refused, second, standins
@@ -81,6 +84,51 @@ def test_a_function_has_the_arguments_of_version_2(path: str) -> None:
 )
 def test_values_of_functions_with_the_arguments_of_version_2(build: Callable[[], Any], value: Any) -> None:
     assert np.array_equal(run(build), value)
+
+
+ANSWERS = json.loads(Path(__file__).with_name("second_tf115.json").read_text())
+"""TensorFlow 1.15's: the arguments of all functions of version 2 that version 1 has otherwise, and values of programs."""
+
+
+@pytest.mark.parametrize("path", sorted(ANSWERS["arguments"]))
+def test_a_function_has_tensorflows_arguments_or_is_refused(path: str) -> None:
+    function: Any = V2
+    for name in path.split("."):
+        function = getattr(function, name, None)
+    if function is not None and not isinstance(function, refused.RefusedModule):
+        names = ANSWERS["arguments"][path]
+        assert list(inspect.signature(function).parameters)[: len(names)] == names
+
+
+@pytest.mark.parametrize("index", range(len(ANSWERS["values"])))
+def test_values_are_those_of_tensorflows_version_2(index: int) -> None:
+    value = np.asarray(run([*of_networks(V2), *of_other_namespaces(V2)][index]))
+    answer = ANSWERS["values"][index]
+    if value.dtype.kind in "OS":
+        assert np.array_equal(value, np.char.encode(np.asarray(answer), "utf-8").astype(object))
+    else:
+        assert value.shape == np.shape(answer)
+        assert np.allclose(value, answer, 1e-4, 1e-5)
+
+
+def test_each_program_has_an_answer() -> None:
+    assert len([*of_networks(V2), *of_other_namespaces(V2)]) == len(ANSWERS["values"])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: V2.image.resize([[[1.0]]], [2, 2], "lanczos3"), "no method 'lanczos3'"),
+        (lambda: V2.image.resize([[[1.0]]], [2, 2], antialias=True), "antialias=True"),
+        (lambda: V2.image.extract_glimpse([[[[1.0]]]], [1, 1], [[0.0, 0.0]], noise="zero"), "no other noise"),
+        (lambda: V2.io.decode_raw("a", tf.uint8, fixed_length=2), "no other fixed_length"),
+        (lambda: V2.nn.fractional_max_pool(np.ones((1, 4, 4, 1)), [1, 2, 2, 1], seed=3), "no other seed"),
+        (lambda: V2.sparse.reduce_sum(None, 0, output_is_sparse=True), "no other output_is_sparse"),
+    ],
+)
+def test_a_value_that_version_1_has_not_is_refused(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(NotImplementedError, match=message):
+        call()
 
 
 def test_a_name_of_version_1_is_the_same_thing() -> None:

@@ -73,6 +73,19 @@ def resize_images(
     Raises:
         ValueError: another rank, a size that is not two numbers, or an unknown method.
     """
+    return resized(images, size, method, preserve_aspect_ratio, name, align_corners=align_corners)
+
+
+def resized(
+    images: TensorLike, size: TensorLike, method: int | str, keeps: bool, name: str | None, **places: bool
+) -> Tensor:
+    """See `resize_images`.
+
+    Args:
+        images, size, method, name: see there.
+        keeps: whether proportions are kept.
+        places: arguments of the method's function that say how pixels lie.
+    """
     function = _METHODS.get(method)
     if function is None:
         raise ValueError(f"Resize method is not implemented: {method!r}. There are {', '.join(map(repr, _METHODS))}.")
@@ -80,7 +93,7 @@ def resize_images(
     with composite(name, "resize", source) as scope:
         rank = rank_of(source, 3, 4)
         target = _size_of(size)
-        if preserve_aspect_ratio:
+        if keeps:
             target = _in_proportion(source, target, rank)
         static_size = known_value(target)
         if (
@@ -89,7 +102,7 @@ def resize_images(
             and source.static_shape[-3:-1] == tuple(static_size)
         ):
             return in_batches(source, lambda batch: batch, scope)
-        return in_batches(source, lambda batch: function(batch, target, align_corners=align_corners), scope)
+        return in_batches(source, lambda batch: function(batch, target, **places), scope)
 
 
 def _size_of(size: TensorLike) -> Tensor:
