@@ -6,4 +6,6 @@ thread, some batches ahead of those who pull. The package `pyarrow` (extra `arro
 arrow.py     columns of Arrow as arrays, and their types as specs
 database.py  `SqlDataset`: the rows of a query, by any connection of Python's database interface
 parquet.py   `ParquetDataset`, `ArrowDataset`, `write_parquet`
+threads.py   a generator that one thread runs from its beginning to its end
+values.py    values of Python as columns, in types that hold them
 """

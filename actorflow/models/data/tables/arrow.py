@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -72,7 +72,7 @@ def arrays_of(batch: Any, specs: Mapping[str, TensorSpec], fill: Mapping[str, An
     Args:
         batch: a record batch, or a table.
         specs: the columns.
-        fill: values in the place of nulls, by the names of columns.
+        fill: values in the place of nulls, by the names of columns, in their types.
 
     Raises:
         InvalidArgumentError: a column has nulls, and nothing to fill them with; or it is of another type.
@@ -84,59 +84,80 @@ def arrays_of(batch: Any, specs: Mapping[str, TensorSpec], fill: Mapping[str, An
 
 
 def _array(name: str, column: Any, spec: TensorSpec, fill: Mapping[str, Any]) -> Any:
-    if not column.null_count and spec.dtype is not string and len(spec.static_shape or ()) == 1:
+    pyarrow, sizes = arrow_package(), (spec.static_shape or (None,))[1:]
+    types, is_text = pyarrow.types, spec.dtype is string
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)  # a dictionary may have a null, which is counted only so
+    elif not column.null_count and not is_text and not sizes:
         values = column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False)
         if values.dtype == spec.dtype.numpy_dtype:
             return values
-    pyarrow = arrow_package()
     if isinstance(column, pyarrow.ChunkedArray):
-        column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-    if pyarrow.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+        column = column.combine_chunks()
     if column.null_count:
-        if name not in fill:
-            place = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-            raise InvalidArgumentError(
-                f"The column {name!r} has nulls, the first in row {place} of a batch, and tensors have none.",
-                hint=f"fill={{{name!r}: ...}} gives them a value.",
-            )
-        column = column.fill_null(fill[name])
-    rows = len(column)
-    while pyarrow.types.is_fixed_size_list(column.type):
+        return _filled(name, column, spec, fill)
+    rows, lists = len(column), []
+    kind = column.type
+    while types.is_fixed_size_list(column.type):
+        lists.append(column.type.list_size)
         column = column.flatten()
         if column.null_count:
             raise InvalidArgumentError(f"The lists of the column {name!r} have nulls, and tensors have none.")
-    if spec.dtype is string:
-        column = column.cast(pyarrow.large_binary() if column.nbytes >> 31 else pyarrow.binary())
-    values = column.to_numpy(zero_copy_only=False)
-    if spec.dtype is not string and values.dtype != spec.dtype.numpy_dtype:
+    if tuple(lists) == sizes and is_text == _is_text(column.type):
+        if is_text:
+            column = column.cast(pyarrow.large_binary() if column.nbytes >> 31 else pyarrow.binary())
+        values = column.to_numpy(zero_copy_only=False)
+        if is_text or values.dtype == spec.dtype.numpy_dtype:
+            return values.reshape((rows, *sizes))
+    shape = f" in rows of the shape {sizes}" if sizes else ""
+    raise InvalidArgumentError(
+        f"The column {name!r} has the type {kind} in a batch, but {spec.dtype.name}{shape} in the first."
+    )
+
+
+def _filled(name: str, column: Any, spec: TensorSpec, fill: Mapping[str, Any]) -> Any:
+    """The values of a column with nulls."""
+    absent = column.is_null().to_numpy(zero_copy_only=False)
+    if name not in fill:
+        row = int(np.flatnonzero(absent)[0])
         raise InvalidArgumentError(
-            f"The column {name!r} has {values.dtype} in a batch, but {spec.dtype.name} in the first."
+            f"The column {name!r} has nulls, the first in row {row} of a batch, and tensors have none.",
+            hint=f"fill={{{name!r}: ...}} gives them a value.",
         )
-    return values.reshape((rows, *(spec.static_shape or (None,))[1:]))
+    present = _array(name, column.drop_null(), spec, fill)
+    values = np.empty((len(column), *present.shape[1:]), present.dtype)
+    values[absent], values[~absent] = fill[name], present
+    return values
 
 
-def in_sizes(batches: Iterable[Any], size: int) -> Iterator[Any]:
-    """Record batches of equal sizes; the last may be smaller. A batch of that size stays as it is.
+def in_sizes(batches: Iterable[Any], size: int, arrays: Callable[[Any], dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The arrays of record batches, in equal sizes; the last may be smaller. A batch of that size is not copied.
+
+    The arrays are joined, and not the record batches: schemas of several files may differ in what makes no other tensors, such as
+    the order of columns.
 
     Args:
-        batches: record batches with equal schemas.
+        batches: record batches.
         size: the rows of each.
+        arrays: gives the arrays of a record batch by the names of columns.
     """
-    table = arrow_package().Table
-    parts: list[Any] = []
+    parts: list[dict[str, Any]] = []
     rows = 0
     for batch in batches:
-        if batch.num_rows == size and not parts:
-            yield batch
-            continue
-        while batch.num_rows:
-            part = batch.slice(0, size - rows)
-            batch = batch.slice(part.num_rows)
-            parts.append(part)
+        start = 0
+        while start < batch.num_rows:
+            part = batch.slice(start, size - rows)
+            start += part.num_rows
             rows += part.num_rows
+            parts.append(arrays(part))
             if rows == size:
-                yield parts[0] if len(parts) == 1 else table.from_batches(parts)
+                yield _joined(parts)
                 parts, rows = [], 0
     if parts:
-        yield table.from_batches(parts)
+        yield _joined(parts)
+
+
+def _joined(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    if len(parts) == 1:
+        return parts[0]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from actorflow.base.dtypes import DTypeLike, as_dtype, string
+from actorflow.base.dtypes import DTypeLike, as_dtype
 from actorflow.engine.eager.functions.signature import TensorSpec
 from actorflow.errors import InvalidArgumentError
 from actorflow.models.data.dataset import Dataset
 from actorflow.models.data.sources import from_batches
+from actorflow.models.data.tables.threads import on_one_thread
+from actorflow.models.data.tables.values import array_of, fills_of
 from actorflow.public import public
 
 _ROWS = 1024
@@ -27,13 +27,13 @@ class SqlDataset(Dataset):
         ...     _ = rows.execute("create table t (x real, name text)")
         ...     _ = rows.executemany("insert into t values (?, ?)", [(1.0, "a"), (2.0, "b"), (3.0, "c")])
         >>> rows.close()
-        >>> connect = lambda: sqlite3.connect("rows.db", check_same_thread=False)
+        >>> connect = lambda: sqlite3.connect("rows.db")
         >>> batches = af.data.SqlDataset(connect, "select x, name from t", {"x": af.float32, "name": af.string}, batch_size=2)
         >>> [batch["name"] async for batch in batches]
         [[b'a' b'b'], [b'c']]
 
     Args:
-        connect: opens a connection for each iterator. Threads use it in turn.
+        connect: opens a connection for each iterator. One thread opens, reads and closes it.
         query: the query.
         types: the element types of its columns, in their order, by the names that they get.
         parameters: the parameters of the query.
@@ -41,9 +41,10 @@ class SqlDataset(Dataset):
         fill: values in the place of nulls, by the names of columns.
 
     Raises:
-        InvalidArgumentError: no rows are asked for.
+        InvalidArgumentError: no rows are asked for, or a value of `fill` is none of its column's type.
 
-    In a run it raises the errors of the database, and InvalidArgumentError for a value that is no tensor.
+    In a run it raises the errors of the database, and InvalidArgumentError for a value that its column's type does not hold.
+    Floats are rounded to their type.
     """
 
     __slots__ = ()
@@ -61,9 +62,10 @@ class SqlDataset(Dataset):
         if batch_size is not None and (isinstance(batch_size, bool) or batch_size < 1):
             raise InvalidArgumentError(f"A batch has a row at least, not {batch_size}.")
         specs = {name: TensorSpec((None,), as_dtype(dtype)) for name, dtype in types.items()}
+        fills_of(fill, specs)
         values = dict(fill or {})
 
-        def arrays() -> Iterator[dict[str, Any]]:
+        def arrays() -> Generator[dict[str, Any], None, None]:
             connection = connect()
             try:
                 cursor = connection.cursor()
@@ -80,7 +82,7 @@ class SqlDataset(Dataset):
             finally:
                 connection.close()
 
-        whole = from_batches(arrays, specs)
+        whole = from_batches(lambda: on_one_thread(arrays), specs)
         super().__init__((whole if batch_size is not None else whole.unbatch()).node)
 
 
@@ -93,22 +95,4 @@ def _column(name: str, column: Sequence[Any], spec: TensorSpec, fill: Mapping[st
                 hint=f"fill={{{name!r}: ...}} gives them a value.",
             )
         column = [fill[name] if value is None else value for value in column]
-    if spec.dtype is string:
-        texts = np.empty(len(column), object)
-        for place, value in enumerate(column):
-            if not isinstance(value, (str, bytes)):
-                raise InvalidArgumentError(f"The column {name!r} has {value!r:.40}, which is no text.")
-            texts[place] = value.encode() if isinstance(value, str) else value
-        return texts
-    try:
-        array = np.asarray(column)
-        if array.dtype.kind not in "biuf":
-            raise TypeError
-        typed = array.astype(spec.dtype.numpy_dtype)
-        if typed.dtype.kind in "iu" and not np.array_equal(typed, array):
-            raise TypeError
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidArgumentError(
-            f"The column {name!r} has values that are no {spec.dtype.name}, such as {column[0]!r:.40}."
-        ) from None
-    return typed
+    return array_of(f"The column {name!r}", column, spec.dtype)

@@ -13,6 +13,7 @@ from actorflow.errors import InvalidArgumentError, NotFoundError
 from actorflow.models.data.dataset import Dataset
 from actorflow.models.data.sources import from_batches
 from actorflow.models.data.tables.arrow import arrays_of, arrow_package, in_sizes, specs_of
+from actorflow.models.data.tables.values import fills_of
 from actorflow.public import public
 
 _ROWS = 1024
@@ -32,7 +33,7 @@ class ArrowDataset(Dataset):
         fill: values in the place of nulls, by the names of columns.
 
     Raises:
-        InvalidArgumentError: a column has a type that is no tensor; the message names it.
+        InvalidArgumentError: a column has a type that is no tensor, or does not hold its value of `fill`; the message names it.
         NotFoundError: there is no such column.
         UnimplementedError: the package pyarrow is not installed.
 
@@ -52,11 +53,11 @@ class ArrowDataset(Dataset):
     ) -> None:
         if batch_size is not None and (isinstance(batch_size, bool) or batch_size < 1):
             raise InvalidArgumentError(f"A batch has a row at least, not {batch_size}.")
-        specs, values = specs_of(schema, columns), dict(fill or {})
+        specs = specs_of(schema, columns)
+        values = fills_of(fill, specs)
 
         def arrays() -> Iterator[dict[str, Any]]:
-            for batch in in_sizes(batches(), batch_size or _ROWS):
-                yield arrays_of(batch, specs, values)
+            return in_sizes(batches(), batch_size or _ROWS, lambda batch: arrays_of(batch, specs, values))
 
         whole = from_batches(arrays, dict(specs))
         super().__init__((whole if batch_size is not None else whole.unbatch()).node)
@@ -73,7 +74,8 @@ class ParquetDataset(ArrowDataset):
         fill: values in the place of nulls, by the names of columns.
 
     Raises:
-        InvalidArgumentError: a column has a type that is no tensor, or a file is no Parquet; the message names it.
+        InvalidArgumentError: a column has a type that is no tensor, or does not hold its value of `fill`, or a file is no
+            Parquet; the message names it.
         NotFoundError: there is no such file or column.
         UnimplementedError: the package pyarrow is not installed.
     """
@@ -126,16 +128,17 @@ async def write_parquet(path: str | os.PathLike[str], batches: AsyncIterable[Map
         The number of rows.
 
     Raises:
-        InvalidArgumentError: there is no batch, a value has no rows, or batches have different columns.
+        InvalidArgumentError: there is no batch, a value has no rows or a type that Parquet has not, columns differ in their
+            rows, or batches in their columns. The message names the column.
         UnimplementedError: the package pyarrow is not installed.
     """
-    pyarrow, parquet = arrow_package(), arrow_package("pyarrow.parquet")
+    parquet = arrow_package("pyarrow.parquet")
     beside = f"{os.fspath(path)}.part"
     writer: Any = None
     rows = 0
     try:
         async for batch in batches:
-            table = pyarrow.table({name: _column(name, np.asarray(value)) for name, value in batch.items()})
+            table = _table(batch)
             if writer is None:
                 writer = await machine.on_thread(parquet.ParquetWriter, beside, table.schema)
             elif table.schema != writer.schema:
@@ -156,12 +159,32 @@ async def write_parquet(path: str | os.PathLike[str], batches: AsyncIterable[Map
     return rows
 
 
+def _table(batch: Mapping[str, Any]) -> Any:
+    """A batch as a table. Raises InvalidArgumentError for columns of different rows."""
+    columns = {name: _column(name, np.asarray(value)) for name, value in batch.items()}
+    rows = {name: len(column) for name, column in columns.items()}
+    if len(set(rows.values())) > 1:
+        sizes = ", ".join(f"{name!r} has {count}" for name, count in rows.items())
+        raise InvalidArgumentError(f"The columns of a batch have different numbers of rows: {sizes}.")
+    return arrow_package().table(columns)
+
+
 def _column(name: str, values: Any) -> Any:
     """The rows of an array as a column: rows of several values are lists of equal sizes."""
     pyarrow = arrow_package()
     if values.ndim == 0:
         raise InvalidArgumentError(f"The column {name!r} is a scalar, which has no rows.")
-    column = pyarrow.array(np.ascontiguousarray(values).ravel())
+    if 0 in values.shape[1:]:
+        raise InvalidArgumentError(
+            f"Rows of the column {name!r} have the shape {values.shape[1:]}, which has no values."
+        )
+    no_texts = values.dtype == object and not values.size  # no value says that it is text
+    try:
+        column = pyarrow.array(np.ascontiguousarray(values).ravel(), pyarrow.binary() if no_texts else None)
+    except pyarrow.ArrowException as error:
+        raise InvalidArgumentError(
+            f"The column {name!r} has values of {values.dtype}, which are no column of Parquet: {error}"
+        ) from None
     for size in reversed(values.shape[1:]):
         column = pyarrow.FixedSizeListArray.from_arrays(column, size)
     return column
