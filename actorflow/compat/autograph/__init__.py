@@ -6,6 +6,7 @@ expressions.py   `and`, `or`, `not`, comparisons in a row, and Python's function
 jumps.py         `break`, `continue` and `return` become flags
 names.py         the names that statements bind
 operators.py     `if`, `while` and `for`, on tensors
+places.py        attributes and items that statements set
 states.py        the values of names before and behind a statement
 statements.py    the rewritten statements
 """

@@ -11,13 +11,15 @@ from collections.abc import Callable, Iterator
 from types import CellType, CodeType, FunctionType, MethodType, SimpleNamespace
 from typing import Any
 
-from actorflow.compat.autograph import expressions, operators
+from actorflow.compat.autograph import expressions, operators, places
 from actorflow.compat.autograph.names import has
 from actorflow.compat.autograph.statements import Rewriter
 from actorflow.compat.autograph.states import Undefined
 
 UNCHANGED = "_not_rewritten"
 """The mark of functions that stay as they are."""
+_NAME = "ag__"
+"""The name by which rewritten functions read the operators."""
 _LIBRARIES = frozenset(
     ("actorflow", "tensorflow", "numpy", "scipy", "six", "absl", "kernels", "google", "matplotlib", "pandas", "tf_slim")
 )
@@ -32,17 +34,20 @@ def converted(function: Callable[..., Any], recursive: bool = True) -> Any:
         recursive: whether functions that it calls are rewritten when they are called.
 
     Raises:
-        ValueError: its source can't be read or rewritten.
+        ValueError: its source can't be read or rewritten, or Python does not compile what it becomes.
     """
     if isinstance(function, MethodType):
         return MethodType(converted(function.__func__, recursive), function.__self__)
     if not isinstance(function, FunctionType):
         raise ValueError(f"AutoGraph rewrites functions of Python, not {type(function).__name__}: {function!r:.80}.")
-    if hasattr(function, UNCHANGED):
+    if hasattr(function, UNCHANGED) or _NAME in function.__code__.co_freevars:
         return function
     kept = _conversions.setdefault(function, {})
     if recursive not in kept:
-        kept[recursive] = _convert(function, recursive)
+        try:
+            kept[recursive] = _convert(function, recursive)
+        except (SyntaxError, KeyError) as error:
+            raise ValueError(f"AutoGraph does not rewrite {function.__qualname__}: {error}.") from error
     return kept[recursive]
 
 
@@ -77,14 +82,14 @@ def _is_own(function: FunctionType) -> bool:
 
 def source_of(function: Callable[..., Any], recursive: bool = True) -> str:
     """The text of the rewritten function."""
-    inner = inspect.unwrap(function)
+    inner = function if isinstance(function, (FunctionType, MethodType)) else inspect.unwrap(function)
     return ast.unparse(_tree(inner.__func__ if isinstance(inner, MethodType) else inner, recursive))
 
 
 def _tree(function: Any, recursive: bool) -> ast.FunctionDef:
     """The rewritten function as a tree, with its lines in the program's file."""
     try:
-        lines, first = inspect.getsourcelines(function)
+        lines, first = inspect.getsourcelines(getattr(function, "__code__", function))  # a function unwraps itself
         indented = lines[0][:1].isspace()
         tree = ast.parse(("if 1:\n" if indented else "") + "".join(lines))
     except (OSError, TypeError, SyntaxError) as error:
@@ -111,20 +116,24 @@ def _mangled(node: ast.Name | ast.Attribute) -> bool:
 
 def _convert(function: FunctionType, recursive: bool) -> Any:
     definition = _tree(function, recursive)
-    free = [*function.__code__.co_freevars, "ag__"]
+    definition.name = "ag_function"  # its own name stays that of the module, or of the function around it
+    free = [*function.__code__.co_freevars, _NAME]
     around = ast.parse(f"def around({', '.join(free)}): pass").body[0]
     assert isinstance(around, ast.FunctionDef)
     around.body = [definition]
     ast.copy_location(around, definition)
     module = ast.fix_missing_locations(ast.Module([around], []))
     code = next(_codes(compile(module, function.__code__.co_filename, "exec"), definition.name, 2))
+    code = code.replace(co_name=function.__code__.co_name, co_qualname=function.__code__.co_qualname)
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-    cells["ag__"] = CellType(_OPERATORS)
+    cells[_NAME] = CellType(_OPERATORS)
     closure = tuple(cells[name] for name in code.co_freevars)
     rewritten = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
     rewritten.__kwdefaults__ = function.__kwdefaults__
     functools.update_wrapper(rewritten, function)
-    del rewritten.__dict__["__wrapped__"]  # its signature is its own
+    del rewritten.__dict__["__wrapped__"]  # its signature is its own, or that of what it wraps
+    if hasattr(function, "__wrapped__"):
+        rewritten.__dict__["__wrapped__"] = function.__wrapped__
     setattr(rewritten, UNCHANGED, True)
     return rewritten
 
@@ -150,6 +159,11 @@ _OPERATORS = SimpleNamespace(
     assert_stmt=expressions.assert_stmt,
     result=expressions.result,
     returned=expressions.returned,
+    loaded=places.loaded,
+    put_attribute=places.put_attribute,
+    put_item=places.put_item,
+    python_only=places.python_only,
+    compared=places.compared,
     called=called,
     Undefined=Undefined,
 )

@@ -9,10 +9,11 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from actorflow.compat.autograph.names import has
+from actorflow.compat.autograph.names import has, within
 
 RETURNED, RESULT = "ag_returned", "ag_result"
 _LOOPS = (ast.For, ast.While)
+_TRIES = (ast.Try, ast.TryStar)
 
 
 @dataclass
@@ -24,7 +25,14 @@ class Jumps:
     """The names of all flags."""
 
     def function(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """The body of a function, whose result is bound to `RESULT` if it returns within other statements."""
+        """The body of a function, whose result is bound to `RESULT` if it returns within other statements.
+
+        Raises:
+            ValueError: a `finally` jumps, which drops an exception.
+        """
+        for node in within(body):
+            if isinstance(node, _TRIES) and (has(node.finalbody, ast.Return) or _own(node.finalbody)):
+                raise ValueError(f"The finally in line {node.lineno} jumps, so the function is not rewritten.")
         if not any(has([statement], ast.Return) for statement in body if not isinstance(statement, ast.Return)):
             return self._loops(body)
         self.flags += [RETURNED]
@@ -48,10 +56,11 @@ class Jumps:
                 lowered.append(statement)
                 continue
             loop = isinstance(statement, _LOOPS)
-            for name, inner in _blocks(statement):
-                setattr(statement, name, self._returns(inner, in_loop or (loop and name == "body")))
-            for handler in getattr(statement, "handlers", ()):
-                handler.body = self._returns(handler.body, in_loop)
+            late = not in_loop and _has_late_else(statement, ast.Return)
+            for owner, name, inner in _blocks(statement):
+                setattr(owner, name, self._returns(inner, in_loop or (loop and name == "body")))
+            if late:
+                statement.orelse = [_guard(f"not {RETURNED}", statement.orelse, statement)]  # type: ignore[attr-defined]
             lowered.append(statement)
             rest = block[place + 1 :]
             if in_loop and loop:
@@ -66,8 +75,8 @@ class Jumps:
         """The statements, in whose loops flags stand for `break` and `continue`."""
         rewritten: list[ast.stmt] = []
         for statement in block:
-            for name, inner in _blocks(statement):
-                setattr(statement, name, self._loops(inner))
+            for owner, name, inner in _blocks(statement):
+                setattr(owner, name, self._loops(inner))
             rewritten += self._loop(statement) if isinstance(statement, _LOOPS) else [statement]
         return rewritten
 
@@ -96,12 +105,24 @@ class Jumps:
         return self.flags[-1]
 
 
-def _blocks(statement: ast.stmt) -> list[tuple[str, list[ast.stmt]]]:
-    """The blocks of statements within a statement of the same function."""
+def _blocks(statement: ast.stmt) -> list[tuple[ast.AST, str, list[ast.stmt]]]:
+    """The blocks of statements within a statement of the same function: the node that has each, its field, and it."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return []
-    blocks = [(name, getattr(statement, name, None)) for name in ("body", "orelse", "finalbody")]
-    return [(name, block) for name, block in blocks if isinstance(block, list) and block]
+    owners = [statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())]
+    blocks = [(owner, name, getattr(owner, name, None)) for owner in owners for name in ("body", "orelse", "finalbody")]
+    return [(owner, name, block) for owner, name, block in blocks if isinstance(block, list) and block]
+
+
+def _has_late_else(statement: ast.stmt, kind: type[ast.stmt]) -> bool:
+    """Whether the body of a `try` has a jump, so that its `else` waits for the flag of the jump."""
+    if not isinstance(statement, _TRIES) or not statement.orelse:
+        return False
+    return has(statement.body, ast.Return) if kind is ast.Return else _jumps(statement.body, kind)
+
+
+def _jumps(block: Sequence[ast.stmt], kind: type[ast.stmt]) -> bool:
+    return any(isinstance(node, kind) for node in _own(block))
 
 
 def _own(block: Sequence[ast.stmt]) -> list[ast.AST]:
@@ -113,10 +134,8 @@ def _own(block: Sequence[ast.stmt]) -> list[ast.AST]:
         elif isinstance(statement, _LOOPS):
             jumps += _own(statement.orelse)
         else:
-            for _, inner in _blocks(statement):
+            for _, _, inner in _blocks(statement):
                 jumps += _own(inner)
-            for handler in getattr(statement, "handlers", ()):
-                jumps += _own(handler.body)
     return jumps
 
 
@@ -126,14 +145,15 @@ def _guarded(block: list[ast.stmt], kind: type[ast.stmt], flag: str) -> list[ast
     for place, statement in enumerate(block):
         if isinstance(statement, kind):
             return [*guarded, *_lines(f"{flag} = True", statement)]
-        if not any(isinstance(node, kind) for node in _own([statement])):
+        if not _jumps([statement], kind):
             guarded.append(statement)
             continue
-        for name, inner in _blocks(statement):
+        late = _has_late_else(statement, kind)
+        for owner, name, inner in _blocks(statement):
             if not isinstance(statement, _LOOPS) or name == "orelse":
-                setattr(statement, name, _guarded(inner, kind, flag))
-        for handler in getattr(statement, "handlers", ()):
-            handler.body = _guarded(handler.body, kind, flag)
+                setattr(owner, name, _guarded(inner, kind, flag))
+        if late:
+            statement.orelse = [_guard(f"not {flag}", statement.orelse, statement)]  # type: ignore[attr-defined]
         guarded.append(statement)
         if rest := block[place + 1 :]:
             guarded.append(_guard(f"not {flag}", _guarded(rest, kind, flag), statement))

@@ -60,12 +60,21 @@ def _chosen(test: Any, bodies: Sequence[Callable[[], None]], before: tuple[Any, 
         first, second = ways[0].values[place], ways[1].values[place]
         if same(first, second) or (not parts[0][place] and not parts[1][place]):
             return _unchosen(name, first, second)
-        if len(parts[0][place]) != len(parts[1][place]):
+        if len(parts[0][place]) != len(parts[1][place]) or not _alike(first, second):
             return _unchosen(name, first, second)
         begin = sum(len(leaves) for leaves in parts[0][:place])
         return packed(first, results[begin : begin + len(parts[0][place])])
 
     return results, ends
+
+
+def _alike(first: Any, second: Any) -> bool:
+    """Whether two structures have the same form and the same keys."""
+    try:
+        af.nest.assert_same_structure(first, second)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _aligned(first: list[list[Any]], second: list[list[Any]]) -> list[Any]:
@@ -159,12 +168,7 @@ def _loop(
         turn()
         body()
         ends = get()
-        for name, old, new, move in zip(names, before, ends, moves):
-            if not move and new is not old and not isinstance(old, Undefined):
-                raise TypeError(
-                    f"A loop on tensors gives the name {name!r}, which is {type(old).__name__} before it, another value. Only "
-                    "tensors and numbers change from turn to turn."
-                )
+        _check_others(names, before, ends, moves)
         flat: list[Any] = []
         likes = list(leaves)
         for value in [value for value, move in zip(ends, moves) if move]:
@@ -179,6 +183,16 @@ def _loop(
         raise ValueError("A loop on tensors changes no name that has a value before it, so it would not end.")
     finals = af.while_loop(condition, once, initial, **options)
     spread(list(finals) if isinstance(finals, (list, tuple)) else [finals])
+
+
+def _check_others(names: Sequence[str], before: Sequence[Any], ends: Sequence[Any], moves: Sequence[bool]) -> None:
+    """Refuses a turn that gives another value to a name whose value no graph carries."""
+    for name, old, new, move in zip(names, before, ends, moves):
+        if not move and new is not old and not isinstance(old, Undefined):
+            raise TypeError(
+                f"A loop on tensors gives the name {name!r}, which is {type(old).__name__} before it, another value. Only "
+                "tensors and numbers change from turn to turn."
+            )
 
 
 def for_stmt(
@@ -249,7 +263,7 @@ def _over_rows(
 
 
 def _over_dataset(dataset: Any, goes_on: Any, bind: Any, body: Any, state: tuple[Get, Set, Sequence[str]]) -> None:
-    get, put, _ = state
+    get, put, names = state
     if goes_on is not None:
         raise NotImplementedError(
             "A loop over a data set in a graph has no break: take fewer elements by dataset.take(n)."
@@ -266,6 +280,7 @@ def _over_dataset(dataset: Any, goes_on: Any, bind: Any, body: Any, state: tuple
         spread(values)
         bind(element if len(element) > 1 else element[0])
         body()
+        _check_others(names, before, get(), moves)
         ends = [value for value, move in zip(get(), moves) if move]
         return tuple(packed(old, tensors(new, tensors(old))) for old, new in zip(structures, ends))
 

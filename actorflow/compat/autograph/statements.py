@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from actorflow.compat.autograph.jumps import Jumps
-from actorflow.compat.autograph.names import bound, declared_global, has
+from actorflow.compat.autograph.names import Place, bound, declared_global, has, places, unbound, within
 
 _NOT_CALLED = (
     "super",
@@ -38,6 +38,7 @@ class Rewriter(ast.NodeTransformer):
         self._count = 0
         self._globals: set[str] = set()
         self._bound: list[str] = []
+        self._first = ""
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """The function, without decorators."""
@@ -45,17 +46,18 @@ class Rewriter(ast.NodeTransformer):
         node.decorator_list = []
         document = node.body[:1] if ast.get_docstring(node, clean=False) is not None else []
         body = jumps.function(node.body[len(document) :]) if node.body[len(document) :] else []
-        outer = self._globals, self._bound
+        outer = self._globals, self._bound, self._first
         self._globals, self._bound = declared_global(body), []
+        self._first = next((each.arg for each in (*node.args.posonlyargs, *node.args.args)), "")
+        elsewhere = self._globals | _nonlocals(body)
         rewritten = self._block(body)
         arguments = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
-        elsewhere = self._globals | {name for each in body for name in _nonlocals(each)}
         unset = [name for name in dict.fromkeys([*self._bound, *jumps.flags]) if name not in arguments | elsewhere]
         first = [line for name in unset for line in _parsed(f"{name} = ag__.Undefined({name!r})", node.body[0])]
-        places = [each for each in rewritten if isinstance(each, (ast.Global, ast.Nonlocal))]
+        declarations = [each for each in rewritten if isinstance(each, (ast.Global, ast.Nonlocal))]
         others = [each for each in rewritten if not isinstance(each, (ast.Global, ast.Nonlocal))]
-        node.body = [*document, *places, *first, *others]
-        self._globals, self._bound = outer
+        node.body = [*document, *declarations, *first, *others]
+        self._globals, self._bound, self._first = outer
         return node
 
     def _block(self, block: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -94,25 +96,23 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Return(self, node: ast.Return) -> Any:
         """`return` at the end of a function."""
-        if node.value is None or (
-            isinstance(node.value, ast.Call) and getattr(node.value.func, "attr", "") == "result"
-        ):
+        if node.value is None or ast.unparse(node.value).startswith("ag__.result("):
             return node
         node.value = _call("returned", [self.visit(node.value)], node)
         return node
 
     def visit_If(self, node: ast.If) -> Any:
         """`if`."""
-        names = bound([*node.body, *node.orelse])
+        block = [*node.body, *node.orelse]
+        names = bound(block)
         state, body, orelse = self._names("state", "body", "orelse")
-        test = self.visit(node.test)
+        functions, labels = self._state(state, names, block, node)
+        test = _checked(self.visit(node.test), block, node)
         return [
-            *self._state(state, names, node),
+            *functions,
             self._branch(body, names, self._block(node.body), node),
             self._branch(orelse, names, self._block(node.orelse), node),
-            *_parsed(
-                f"ag__.if_stmt(test, {body}, {orelse}, {state}_get, {state}_put, {tuple(names)!r})", node, test=test
-            ),
+            *_parsed(f"ag__.if_stmt(test, {body}, {orelse}, {state}_get, {state}_put, {labels!r})", node, test=test),
         ]
 
     def visit_While(self, node: ast.While) -> Any:
@@ -120,13 +120,20 @@ class Rewriter(ast.NodeTransformer):
         names = bound(node.body)
         state, body, test = self._names("state", "body", "test")
         options, inner = _options(node.body)
+        functions, labels = self._state(state, names, node.body, node)
+        in_test = bound([ast.Expr(node.test)])
+        self._bound += in_test
+        reason = (
+            f"Line {node.test.lineno}: a while whose test binds {', '.join(in_test)} by := can't go on by a tensor."
+        )
         condition = self.visit(_and_not(getattr(node, "ag_flag", ""), node.test, node))
+        condition = _checked(condition, node.body, node, f"{reason} Bind the name in the body." if in_test else "")
         return [
-            *self._state(state, names, node),
-            *_parsed(f"{test} = lambda: value", node, value=condition),
+            *functions,
+            self._branch(test, in_test, _parsed("return value", node, value=condition), node),
             self._branch(body, names, self._block(inner), node),
             *_parsed(
-                f"ag__.while_stmt({test}, {body}, {state}_get, {state}_put, {tuple(names)!r}, options)",
+                f"ag__.while_stmt({test}, {body}, {state}_get, {state}_put, {labels!r}, options)",
                 node,
                 options=options,
             ),
@@ -134,7 +141,8 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> Any:
         """`for`."""
-        names = bound([*_assigned(node.target), *node.body])
+        block = [*_assigned(node.target), *node.body]
+        names = bound(block)
         state, body, bind = self._names("state", "body", "bind")
         options, inner = _options(node.body)
         flag = getattr(node, "ag_flag", "")
@@ -142,17 +150,33 @@ class Rewriter(ast.NodeTransformer):
         element = ast.copy_location(ast.Name("ag_element", ast.Load()), node)
         binding = self._branch(bind, names, [ast.copy_location(ast.Assign([node.target], element), node)], node)
         binding.args.args = [ast.copy_location(ast.arg("ag_element"), node)]
+        functions, labels = self._state(state, names, block, node)
+        iterated = _checked(self.visit(node.iter), block, node)
         return [
-            *self._state(state, names, node),
+            *functions,
             binding,
             self._branch(body, names, self._block(inner), node),
             *_parsed(
-                f"ag__.for_stmt(iterated, {goes_on}, {bind}, {body}, ({state}_get, {state}_put, {tuple(names)!r}), options)",
+                f"ag__.for_stmt(iterated, {goes_on}, {bind}, {body}, ({state}_get, {state}_put, {labels!r}), options)",
                 node,
-                iterated=self.visit(node.iter),
+                iterated=iterated,
                 options=options,
             ),
         ]
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        """`y: kind = value`, without the kind, which no name of a branch may have."""
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
+        return self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))
+
+    def visit_Match(self, node: ast.Match) -> Any:
+        """`match`, in which no tensor is compared with values."""
+        self.generic_visit(node)
+        if any(isinstance(each, (ast.MatchValue, ast.MatchSingleton)) for each in ast.walk(node)):
+            reason = f"Line {node.lineno}: match compares no tensor with values. Write it as an if with elif."
+            node.subject = _reasoned("compared", node.subject, reason)
+        return node
 
     def _names(self, *words: str) -> list[str]:
         self._count += 1
@@ -171,14 +195,23 @@ class Rewriter(ast.NodeTransformer):
         texts = [f"global {', '.join(outer)}"] * bool(outer) + [f"nonlocal {', '.join(local)}"] * bool(local)
         return [line for text in texts for line in _parsed(text, at)]
 
-    def _state(self, state: str, names: Sequence[str], at: ast.stmt) -> list[ast.stmt]:
-        """Functions that give the values of names, and new values to them."""
+    def _state(
+        self, state: str, names: Sequence[str], block: Sequence[ast.stmt], at: ast.stmt
+    ) -> tuple[list[ast.stmt], tuple[str, ...]]:
+        """Functions that give the values of names, attributes and items, and new values to them; how these are called."""
         self._bound += names
-        whole = f"({''.join(f'{name}, ' for name in names)})"
-        get = self._branch(f"{state}_get", names, _parsed(f"return {whole}", at), at)
-        put = self._branch(f"{state}_put", names, _parsed(f"{whole} = ag_values" if names else "pass", at), at)
+        fixed, _ = places(block)
+        uncertain = unbound(block)
+        labels = [ast.unparse(place) for place in fixed]
+        reads = [f"ag__.loaded(lambda: {name}, {name!r})" if name in uncertain else name for name in names]
+        reads += [f"ag__.loaded(lambda: {label}, {label!r})" for label in labels]
+        targets = [*names, *(f"ag_value_{number}" for number in range(len(fixed)))]
+        lines = [f"({', '.join(targets)},) = ag_values"] if targets else ["pass"]
+        lines += [_put(place, f"ag_value_{number}") for number, place in enumerate(fixed)]
+        get = self._branch(f"{state}_get", names, _parsed(f"return ({''.join(f'{read}, ' for read in reads)})", at), at)
+        put = self._branch(f"{state}_put", names, [line for text in lines for line in _parsed(text, at)], at)
         put.args.args = [ast.copy_location(ast.arg("ag_values"), at)]
-        return [get, put]
+        return [get, put], (*names, *labels)
 
     # ---- expressions
 
@@ -204,6 +237,11 @@ class Rewriter(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> Any:
         """A call of a function, which is rewritten when it is called."""
         self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and self._first:
+            names: list[ast.expr] = [
+                ast.copy_location(ast.Name(name, ast.Load()), node) for name in ("__class__", self._first)
+            ]
+            return ast.copy_location(ast.Call(node.func, names, []), node)  # a branch is no method
         if not self._recursive or (isinstance(node.func, ast.Name) and node.func.id in _NOT_CALLED):
             return node
         node.func = _call("called", [node.func], node.func)
@@ -253,8 +291,31 @@ def _assigned(target: ast.expr) -> list[ast.stmt]:
     return [ast.Assign([copy.deepcopy(target)], ast.Constant(None))]
 
 
-def _nonlocals(statement: ast.stmt) -> list[str]:
-    return [name for node in ast.walk(statement) if isinstance(node, ast.Nonlocal) for name in node.names]
+def _nonlocals(block: Sequence[ast.stmt]) -> set[str]:
+    return {name for node in within(block) if isinstance(node, ast.Nonlocal) for name in node.names}
+
+
+def _put(place: Place, value: str) -> str:
+    owner, label = ast.unparse(place.value), ast.unparse(place)
+    if isinstance(place, ast.Attribute):
+        return f"ag__.put_attribute({owner}, {place.attr!r}, {value}, {label!r})"
+    return f"ag__.put_item({owner}, {ast.unparse(place.slice)}, {value}, {label!r})"
+
+
+def _checked(value: ast.expr, block: Sequence[ast.stmt], at: ast.stmt, reason: str = "") -> ast.expr:
+    """The expression that decides a statement, refused for a tensor if the block sets what a graph can't carry."""
+    _, moving = places(block)
+    if moving and not reason:
+        kind = type(at).__name__.lower()
+        reason = (
+            f"Line {moving[0].lineno}: {ast.unparse(moving[0])} is set in the {kind} of line {at.lineno}, which a tensor "
+            "decides, and its object or index changes there. Bind a name there, and set the item or attribute behind it."
+        )
+    return _reasoned("python_only", value, reason) if reason else value
+
+
+def _reasoned(name: str, value: ast.expr, reason: str) -> ast.expr:
+    return _call(name, [value, ast.copy_location(ast.Constant(reason), value)], value)
 
 
 def _options(body: list[ast.stmt]) -> tuple[ast.expr, list[ast.stmt]]:
