@@ -26,6 +26,10 @@ OPS = {
     if known.module.startswith("actorflow.") and not name.startswith("_")
 }
 OWN = {
+    "AdoptCopies": "gives variables the values that tasks of a cluster keep",
+    "GiveCopies": "gives the values that a task of a cluster keeps",
+    "KeepCopies": "keeps values of variables of other tasks",
+    "TakeCopies": "reads variables and the state of nodes for other tasks",
     "AccumulatorClose": "ends an accumulator of a cluster's chief",
     "AccumulatorLaterStep": "is asked by workers of a cluster",
     "AccumulatorNumDropped": "is asked by workers of a cluster",

@@ -41,6 +41,7 @@ NONE = {
     "actorflow.compat.training.server:Server": "it listens at a port of the machine",
     "actorflow.compat.names.switches:enable_v2_behavior": "it refuses",
     "actorflow.compat.v1.testing.program:main": "it ends the process",
+    "actorflow.frontends.grpc.server:GrpcServer": "it needs grpcio, which is an extra",
     "actorflow.models.data.tables.parquet:ArrowDataset": "it needs pyarrow, which is an extra",
     "actorflow.models.data.tables.parquet:ParquetDataset": "it needs pyarrow, which is an extra",
     "actorflow.models.data.tables.parquet:write_parquet": "it needs pyarrow, which is an extra",

@@ -52,14 +52,6 @@ class GrpcServer:
     Tokens, bounds, deadlines and measures are those of the application. A call whose client has left or whose deadline has passed
     stops the kernels of its request.
 
-    Example:
-        >>> x = af.placeholder(af.float32, [None], name="x")
-        >>> await af.saved_model.simple_save(session, "models/triple/1", {"x": x}, {"y": x * 3.0})
-        >>> async with af.serving.Application({"triple": "models/triple"}) as application:
-        ...     async with af.serving.GrpcServer(application, port=0) as server:
-        ...         print(server.address.startswith("grpc://127.0.0.1:"))
-        True
-
     Args:
         application: the models; it is open.
         host: the address to listen on. Other addresses than this machine's own need an application with a token.
