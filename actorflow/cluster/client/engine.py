@@ -106,6 +106,7 @@ class RemoteEngine(StepCounts):
         self._reports = WaitReports(self.in_flight, self._told, graph.nodes)
         self._root: BackgroundTasks | None = None
         """Of the requests of partial runs."""
+        self._partial: list[RemotePartialStep] = []
         self._deadlock = DeadlockDetector()
         self.run: Run = self._step
 
@@ -231,7 +232,9 @@ class RemoteEngine(StepCounts):
         self.count += 1
         link = plan.connection
         request = RunPlan(self.remote.number, plan.number, next(self._numbers), None, False, link.tokens.epoch, [])
-        return RemotePartialStep(link, request, signature, self.in_flight, self._root)
+        step = RemotePartialStep(link, request, signature, self.in_flight, self._root)
+        self._partial = [*(other for other in self._partial if not other.finished), step]
+        return step
 
     # ---- what a session asks besides
 
@@ -265,6 +268,7 @@ class RemoteEngine(StepCounts):
 
     async def move(self, devices: Mapping[str, str]) -> None:
         """Gives nodes other devices; values don't move by that."""
+        self.remote.moved |= devices
         await self.extend()
         await self.remote.ask(lambda session: MoveNodes(session, dict(devices)))
 
@@ -290,6 +294,19 @@ class RemoteEngine(StepCounts):
         """The traffic of the edges between tasks."""
         return [EdgeReport(*row) for row in msgpack.unpackb(await self.remote.ask(Edges))]
 
+    @property
+    def patience(self) -> float:
+        """For how many seconds `snapshot` waits for steps that are in flight."""
+        longest = max(self._durations, default=_QUIET_SECONDS)
+        return min(_QUIET_SECONDS, max(_SHORTEST_QUIET, _QUIET_STEPS * longest))
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether the caller is in a consistent block of `snapshot` and no step is under way: none that waits for a queue, and
+        no partial run between its parts."""
+        is_busy = self.admission.inflight or any(not step.finished for step in self._partial)
+        return self.admission.is_alone and not is_busy and next(iter(self.in_flight), None) is None
+
     @asynccontextmanager
     async def snapshot(self, *, consistent: bool) -> AsyncIterator[None]:
         """With `consistent`, the steps that this session has in flight end before, and no other begins until the block has
@@ -297,9 +314,7 @@ class RemoteEngine(StepCounts):
         seconds: they wait for a queue, perhaps, that only others fill."""
         async with AsyncExitStack() as stack:
             if consistent:
-                longest = max(self._durations, default=_QUIET_SECONDS)
-                patience = min(_QUIET_SECONDS, max(_SHORTEST_QUIET, _QUIET_STEPS * longest))
-                with anyio.move_on_after(patience) as scope:
+                with anyio.move_on_after(self.patience) as scope:
                     await stack.enter_async_context(self.admission.alone())
                 if scope.cancelled_caught:
                     _LOG.info("a checkpoint is made while steps run", steps=self.admission.inflight)

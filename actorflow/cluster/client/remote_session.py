@@ -24,6 +24,7 @@ from actorflow.cluster.wire.messages import (
     CloseSession,
     Extend,
     ListDevices,
+    MoveNodes,
     OpenSession,
     Prepare,
     PrepareTrial,
@@ -103,6 +104,8 @@ class RemoteSession:
         self.plans = 0
         """How many the master has made."""
         self.placements: Mapping[str, str] = {}
+        self.moved: dict[str, str] = {}
+        """The devices of nodes that have moved, which another session at the master is told as well."""
         self.devices: list[RemoteDevice] = []
         self.links: Links | None = None
         self._process = 0
@@ -158,8 +161,11 @@ class RemoteSession:
                 link = await self.links.to("", self.target.address, key=key, timeout=self._timeout, progress=progress)
             left = max(_LEAST_SECONDS, until - anyio.current_time())
             self.number, devices = await link.call(OpenSession(asdict(self._options), left))
+            self._sent = 0
+            if self.moved:
+                self._sent = await link.call(Extend(self.number, 0, self._graph.to_bytes(since=0)))
+                await link.call(MoveNodes(self.number, self.moved))
         self._take_devices(devices)
-        self._sent = 0
         self._known.clear()
         self.placements = {}
         self._states.met(_MASTER, link)

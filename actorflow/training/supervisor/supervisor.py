@@ -637,14 +637,18 @@ class Supervisor:
 
         Raises:
             FailedPreconditionError: something can't leave its task, for it asks for the task by its number, or is a table or a
-                queue; its name is said. Or steps are under way that wait for something.
+                queue; its name is said. Or steps or partial runs are under way that wait for something.
         """
         moves = self._moves
-        jobs = jobs_of(self._stateful or ()) & frozenset(jobs)
-        if moves is not None and (jobs or any(map(self._keeps_variables, leaving))):
-            await self._until_written(None)
-            await self.guarded(lambda: moves.move(leaving, jobs))
-            self._stateful = moves.settled()
+        if moves is None:
+            return
+        async with moves.turn:
+            jobs = jobs_of(self._stateful or ()) & frozenset(jobs)
+            if jobs or any(map(self._keeps_variables, leaving)):
+                await self._until_written(None)
+                sources = await self.guarded(lambda: moves.move(leaving, jobs))
+                self._stateful = moves.settled()
+                await moves.drop(sources)
 
     async def _save(self, step: int, taken: Callable[[], object] = lambda: None) -> str:
         def go_on() -> None:

@@ -44,10 +44,15 @@ class Admission:
         if self.inflight < self.max_inflight and not self._queue:
             self.inflight += 1
             return True
-        if self._alone is not None and self._alone is asyncio.current_task():
+        if self.is_alone:
             self.inflight += 1
             return True
         return False
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the calling task is in a block of `alone`."""
+        return self._alone is not None and self._alone is asyncio.current_task()
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[Callable[[], None]]:

@@ -230,6 +230,10 @@ class StateCopies:
         await session.run(self._adopted[key], {self._stamps: np.array([run, run], np.int64)})
         self._complete = run
 
+    def forget(self) -> None:
+        """No variables get their values from the present copies any more."""
+        self._layouts.clear()
+
     def last(self) -> tuple[int, Layout]:
         """The last run that is kept on all tasks."""
         return self._complete, self._layouts[self._complete]

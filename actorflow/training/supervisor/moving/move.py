@@ -13,7 +13,8 @@ it variables may lack values; then the epoch ends, and the copies of the first a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -66,6 +67,9 @@ class StateMoves:
         """The jobs of tasks that have joined, and may take a share."""
         self._is_stale = False
         """Whether the session may have other devices than it says."""
+        self.turn = anyio.Lock()
+        """Held by a move from its plan until the former places have dropped what has moved."""
+        self._dropping = anyio.Lock()
 
     @property
     def keeps(self) -> bool:
@@ -76,8 +80,12 @@ class StateMoves:
         """The copies, whose nodes are made at their first use."""
         if self.copies is None:
             self.copies = StateCopies(self._graph, self._all, self._count)
-            self.copies.settle(self._session)
+            self._settle(self.copies)
         return self.copies
+
+    def _settle(self, copies: StateCopies) -> None:
+        copies.settle(self._session)
+        self._engine.remote.moved |= copies.homes
 
     def changed(self, tasks: Collection[str]) -> None:
         """Tasks have joined or left; these are there now."""
@@ -125,13 +133,15 @@ class StateMoves:
         if self.copies is None:
             await self._tell_saver()
             return False
+        async with self._dropping:
+            pass  # else a task might drop what this restore brings there
         await self._engine.remote.refresh_devices()
         self._is_stale = False
         newest = self.copies.newest(await self._rows(self.copies))
         present = {device.name for device in self._session.list_devices()}
         await self._engine.move({name: home for name, home in self.copies.homes.items() if home in present})
         await self._session.warmup(list(self._all))  # variables of tasks that are gone get other places
-        self.copies.settle(self._session)
+        self._settle(self.copies)
         if self._saver is not None:
             self._saver._rebuild(self.copies.tasks(self._session))
         if newest is None:
@@ -139,6 +149,9 @@ class StateMoves:
         run, holders = newest
         await self.copies.adopt(self._session, run, holders)
         _LOG.info("variables have their values from copies", run=run, tasks=sorted(set(holders.values())))
+        if not self.keeps:
+            self.copies.forget()  # the next loss goes back to a later checkpoint, and not to these
+            await self._send_all({task: [] for task in self.manager.monitor.lives})
         return True
 
     async def _tell_saver(self) -> None:
@@ -175,7 +188,7 @@ class StateMoves:
     def settled(self) -> frozenset[str]:
         """Takes the places of the variables after a restore, and tells the tasks that hold variables."""
         if self.copies is not None:
-            self.copies.settle(self._session)
+            self._settle(self.copies)
             if self._saver is not None:
                 self._saver._rebuild(self.copies.tasks(self._session))
         return frozenset(task_of(self._session.placement(variable.op)) for variable in self._all)
@@ -189,12 +202,13 @@ class StateMoves:
             placed = {**placed, **self.copies.homes}
         return balanced(state_groups(self._graph, names, placed, specs), leaving, jobs)
 
-    async def move(self, leaving: Collection[str], jobs: Collection[str]) -> Moves:
-        """Takes variables from tasks that leave, and levels those of jobs that have got tasks.
+    async def move(self, leaving: Collection[str], jobs: Collection[str]) -> Mapping[str, str]:
+        """Takes variables from tasks that leave, and levels those of jobs that have got tasks. The result has the former devices
+        of what has moved, for `settled` and then `drop`. Called in the turn.
 
         Raises:
-            FailedPreconditionError: variables, tables or queues can't leave their task, and are named; or steps are under way
-                that do not end. Nothing has changed.
+            FailedPreconditionError: variables, tables or queues can't leave their task, and are named; or steps or partial runs
+                are under way that do not end. Nothing has changed.
             OpError: a task was lost meanwhile.
         """
         self._is_stale = True
@@ -207,20 +221,43 @@ class StateMoves:
                 hint="Ask for a job and not for a task (af.device('/job:ps')), or let another task of the job join first.",
             )
         if not moves.devices:
-            return moves
+            return {}
         copies = self.ready()
         begin = anyio.current_time()
         sources = {name: placed for name in moves.devices if (placed := copies.homes.get(name)) is not None}
-        async with copies.turn, self._session._snapshot(consistent=True):
-            if self._engine.admission.inflight:
-                raise FailedPreconditionError("Variables don't move now, since steps are under way that wait.")
-            await copies.take(self._session, moves.devices)
+        async with self._alone(copies):
+            await self._take(copies, moves)
             run, layout = copies.last()
             await self._rehome(copies, moves, run, {part.name: task_of(part.next_home) for part in layout})
-        await self._drop(copies, sources)
+        if not self.keeps:
+            copies.forget()
         places = {name: (sources[name], moves.devices[name]) for name in sources}
         self._events.tell(StateMoved, places, moves.nbytes, anyio.current_time() - begin)
-        return moves
+        return sources
+
+    @asynccontextmanager
+    async def _alone(self, copies: StateCopies) -> AsyncIterator[None]:
+        """A block in which no other step of the session is under way. Raises FailedPreconditionError where that can't be."""
+        engine = self._engine
+        with anyio.move_on_after(engine.patience) as scope:
+            await copies.turn.acquire()
+        if scope.cancelled_caught:
+            raise _is_busy(engine)
+        try:
+            async with self._session._snapshot(consistent=True):
+                if not engine.is_quiet:
+                    raise _is_busy(engine)
+                yield
+        finally:
+            copies.turn.release()
+
+    async def _take(self, copies: StateCopies, moves: Moves) -> None:
+        try:
+            await copies.take(self._session, moves.devices)
+        except BaseException:
+            if not self.keeps:
+                copies.forget()  # a later loss would go back to them, past newer checkpoints
+            raise
 
     async def _rehome(self, copies: StateCopies, moves: Moves, run: int, holders: Mapping[str, str]) -> None:
         former = dict(copies.homes)
@@ -233,18 +270,47 @@ class StateMoves:
             self.manager.take_back(AbortedError(f"Variables were about to move: {error}"))
             raise
 
-    async def _drop(self, copies: StateCopies, sources: Mapping[str, str]) -> None:
-        """Lets the former places drop the variables, and all tasks what they have kept for the move."""
+    async def drop(self, sources: Mapping[str, str]) -> None:
+        """Lets the former places drop the variables, and all tasks what they have kept for the move. Called in the turn.
+
+        Args:
+            sources: as `move` gives them.
+        """
+        copies = self.copies
+        if copies is None or not sources:
+            return
         by_task: dict[str, list[list[str]]] = {} if self.keeps else {task: [] for task in self.manager.monitor.lives}
         for name, device in sources.items():
-            if name in copies.variables:
+            if name in copies.variables and copies.homes.get(name) != device:
                 attrs = self._graph.nodes[name].attrs
                 by_task.setdefault(task_of(device), []).append([attrs["container"], attrs["shared_name"] or name])
-        for task, variables in by_task.items():
+        async with self._dropping:
+            await self._send_all(by_task)
+
+    async def _send_all(self, variables: Mapping[str, list[list[str]]]) -> None:
+        """Lets tasks drop variables, and what they have kept for moves. No cancellation stops that halfway."""
+        owner = self.ready().owner
+
+        async def send(task: str) -> None:
             try:
-                await self.manager.monitor.call(task, DropState(copies.owner, not self.keeps, variables))
-            except OpError as error:
+                with anyio.fail_after(_ASK_SECONDS):
+                    await self.manager.monitor.call(task, DropState(owner, not self.keeps, variables[task]))
+            except (OpError, TimeoutError) as error:
                 _LOG.warning("a task does not drop what has moved", task=task, error=str(error))
+
+        with anyio.CancelScope(shield=True):
+            async with anyio.create_task_group() as group:
+                for task in variables:
+                    group.start_soon(send, task)
+
+
+def _is_busy(engine: RemoteEngine) -> FailedPreconditionError:
+    return FailedPreconditionError(
+        "Variables can't move now, and nothing has changed: a step or a partial run of the supervisor's session is under way and "
+        "waits, for a queue or for its next part. It would write to the former places.",
+        details=engine.pending().splitlines(),
+        hint="End the partial run, or run what the step waits for; then call level() or scale() again.",
+    )
 
 
 def jobs_of(tasks: Collection[str]) -> frozenset[str]:
