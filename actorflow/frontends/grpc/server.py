@@ -14,6 +14,7 @@ from actorflow.base.reports.logs import get_logger
 from actorflow.errors import InvalidArgumentError, OpError, Overloaded, UnavailableError, UnimplementedError
 from actorflow.frontends.grpc.inference import Exchange
 from actorflow.frontends.grpc.methods import METHODS
+from actorflow.frontends.grpc.reads import Reads
 from actorflow.frontends.grpc.streams import serve_stream
 from actorflow.frontends.serving.application import Application
 from actorflow.frontends.serving.guard import check_address
@@ -23,6 +24,7 @@ from actorflow.public import public
 _LOG = get_logger("grpc")
 _SERVICE = "inference.GRPCInferenceService"
 _LIVE = "ServerLive"
+"""Answers without a token, so nothing of its message is read."""
 _MOST_MESSAGE = 1 << 20
 """Bytes of a message without tensors."""
 _GRACE = 10.0
@@ -59,6 +61,7 @@ class GrpcServer:
         tls: the certificate chain and the key, in PEM; without encryption unless given.
         most_calls: the most calls at a time.
         taken_seconds: how long an answer on a stream may wait for its client to take it.
+        arrival_seconds: how long the message of a call may take to arrive; on a stream the client says when.
 
     Raises:
         InvalidArgumentError: others reach the address, and there is no token.
@@ -74,11 +77,14 @@ class GrpcServer:
         tls: tuple[bytes, bytes] | None = None,
         most_calls: int = 4096,
         taken_seconds: float = 60.0,
+        arrival_seconds: float = 60.0,
     ) -> None:
         check_address(host, "a token" if application.guard.wants_token else None)
         self._grpc = grpc_package()
         self._application, self._host, self.port, self._tls = application, host, port, tls
         self._most_calls, self._taken_seconds = most_calls, taken_seconds
+        places = max(1, application.large.most_bytes // max(application.max_body, _MOST_MESSAGE))
+        self._reads = Reads(places, arrival_seconds)
         self._codes = {status.value[0]: status for status in self._grpc.StatusCode}
         self._server: Any = None
 
@@ -164,7 +170,7 @@ class GrpcServer:
         """The handler of a method that needs no step."""
 
         async def work(context: Any) -> None:
-            data = await self._message(context)
+            data = b"" if name == _LIVE else await self._reads.message(context)
             if len(data) > _MOST_MESSAGE:
                 raise InvalidArgumentError(f"The message has {len(data)} bytes; {_MOST_MESSAGE} are the most.")
             answer = await METHODS[name](self._application, data)
@@ -172,14 +178,8 @@ class GrpcServer:
 
         return self._guarded(name, work)
 
-    async def _message(self, context: Any) -> bytes:
-        data = await context.read()
-        if not isinstance(data, bytes):
-            raise InvalidArgumentError("The call has no message.")
-        return data
-
     async def _infer(self, context: Any) -> None:
-        exchange = Exchange(self._application, await self._message(context), self._seconds(context))
+        exchange = Exchange(self._application, await self._reads.message(context), self._seconds(context))
         async for answer in exchange.answers(False):
             await context.write(answer)
 

@@ -52,20 +52,20 @@ class Calls:
             await self.begin(method, request, **options)
         return failure.value.code().name, failure.value.details()
 
-    def stream(self) -> Any:
-        """A call of `ModelStreamInfer`."""
-        return self.channel.stream_stream(SERVICE + "ModelStreamInfer")(timeout=PATIENCE)
+    def stream(self, method: str = "ModelStreamInfer") -> Any:
+        """A call of a method that says nothing yet."""
+        return self.channel.stream_stream(SERVICE + method)(timeout=PATIENCE)
 
 
 @contextlib.asynccontextmanager
-async def serving(folder: Path, **options: Any) -> AsyncIterator[Calls]:
-    """A server of the models `line` and `words`, and calls of it."""
+async def serving(folder: Path, *, server: Any = None, **options: Any) -> AsyncIterator[Calls]:
+    """A server of the models `line` and `words`, with arguments of its own beside the application's, and calls of it."""
     write_line(folder / "line" / "1", 2)
     write_words(folder / "words" / "1")
-    async with application(folder, **options) as app, af.serving.GrpcServer(app, port=0) as server:
+    async with application(folder, **options) as app, af.serving.GrpcServer(app, port=0, **server or {}) as listener:
         most = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
-        async with grpc.aio.insecure_channel(server.address.removeprefix("grpc://"), options=most) as channel:
-            yield Calls(channel, server, app)
+        async with grpc.aio.insecure_channel(listener.address.removeprefix("grpc://"), options=most) as channel:
+            yield Calls(channel, listener, app)
         assert app.large.held == 0
 
 
