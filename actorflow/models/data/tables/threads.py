@@ -17,7 +17,7 @@ _END = object()
 
 
 def on_one_thread(function: Callable[[], Generator[T, None, None]]) -> Iterator[T]:
-    """The elements of a generator. Whoever pulls, a thread of the generator's own runs it and closes it.
+    """The elements of a generator. A thread of the generator's own, whoever pulls, runs it and closes it.
 
     Connections to databases need that: `sqlite3` refuses other threads than that which opened a connection. The thread does not
     keep a process from its end.
