@@ -7,6 +7,7 @@ messages.py   the messages of the service `inference.GRPCInferenceService`
 inference.py  `Exchange`: a request and its answers
 methods.py    status, metadata, the repository: methods that need no step
 reading.py    a request: its bounds, its tensors
+reads.py      messages that arrive: their time, and the places of slow messages
 server.py     `GrpcServer`: addresses, tokens, limits, errors
 streams.py    `ModelStreamInfer`: several requests and answers on one stream
 tensors.py    tensors in typed lists
