@@ -27,7 +27,7 @@ class VariableSynchronization(enum.Enum):
 
 @public("tf")
 class VariableAggregation(enum.Enum):
-    """How updates of replicas are joined; there is one replica.
+    """How updates of replicas are joined. It changes nothing here: each update of a replica counts.
 
     Example:
         >>> import actorflow.compat.v1 as tf
