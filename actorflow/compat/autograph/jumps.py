@@ -162,7 +162,7 @@ def _guarded(block: list[ast.stmt], kind: type[ast.stmt], flag: str) -> list[ast
 
 
 def _normal(block: list[ast.stmt]) -> list[ast.stmt]:
-    """The block, in which statements behind an `if` of which a branch returns stand in its other branch."""
+    """The block. If a branch of an `if` returns, the statements behind that `if` stand in its other branch."""
     normal: list[ast.stmt] = []
     for place, statement in enumerate(block):
         normal.append(statement)

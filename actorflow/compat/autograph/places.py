@@ -53,7 +53,7 @@ def _is_unset(value: Any, name: str) -> bool:
 
 
 def python_only(value: Any, reason: str) -> Any:
-    """The value that decides a statement, of which a graph can't be made for a reason.
+    """The value that decides a statement, such as the test of an `if`. A graph can't have the statement.
 
     Raises:
         NotImplementedError: a tensor decides, or a data set in a graph.

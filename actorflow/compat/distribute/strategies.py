@@ -234,5 +234,5 @@ def has_strategy() -> bool:
 
 
 def experimental_set_strategy(strategy: Strategy | None) -> None:
-    """Makes a strategy that of the whole program; None takes it away. Raises RuntimeError within a scope."""
+    """Sets the strategy of the whole program; None takes it away. Raises RuntimeError within a scope."""
     set_for_all(strategy)

@@ -166,7 +166,7 @@ _FIXED: dict[str, dict[str, Any]] = {
     "test.assert_equal_graph_def": {"checkpoint_v2": True, "hash_table_shared_name": True},
     "while_loop": {"return_same_structure": True},
 }
-"""Arguments of version 1 that version 2 always sets, and its other defaults of those that it has."""
+"""Arguments of version 1 that version 2 always sets, and the defaults that differ in version 2."""
 
 _SINGLE: dict[str, dict[str, Any]] = {
     "image.extract_glimpse": {"noise": "uniform"},
@@ -270,7 +270,7 @@ def with_order(
 
 
 def _signature(function: Callable[..., Any], names: dict[str, str], values: dict[str, Any]) -> inspect.Signature:
-    """The arguments `names` with the defaults `values`, or with those that `function` has for them."""
+    """The arguments `names` with the defaults `values`, or else with the defaults of `function`."""
     before = inspect.signature(function).parameters
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     defaults = {name: values[name] if name in values else before[here or name].default for name, here in names.items()}

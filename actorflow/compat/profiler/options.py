@@ -59,7 +59,7 @@ class ProfileOptionBuilder:
         min_residual_bytes: int = 0,
         min_output_bytes: int = 0,
     ) -> dict[str, Any]:
-        """Counts times and memory, of which `run_meta` tells.
+        """Counts times and memory, which `run_meta` holds.
 
         Args:
             min_micros, min_bytes: the least that a node has to have to be shown.

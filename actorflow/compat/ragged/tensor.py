@@ -10,13 +10,13 @@ import numpy as np
 import actorflow as af
 from actorflow.compat.nodes.ragged import dense, row_ids, sparse
 from actorflow.compat.ragged.rows import Rows
-from actorflow.compat.ragged.values import nested_value
+from actorflow.compat.ragged.values import RaggedParts, nested_value
 from actorflow.graph.overloads import OPERATORS
 from actorflow.public import public
 
 
 @public("tf")
-class RaggedTensor(Rows):
+class RaggedTensor(RaggedParts, Rows):
     """Rows of several lengths (`tf.RaggedTensor`). `session.run` gives a `RaggedTensorValue`.
 
     Its factories make it, such as `from_row_lengths`. Operators and `tf.ragged.map_flat_values` compute with its values; other
@@ -57,37 +57,6 @@ class RaggedTensor(Rows):
         self._values, self._row_splits = values, row_splits
 
     # ---- parts
-
-    @property
-    def values(self) -> Any:
-        """The values of all rows: a tensor, or a ragged tensor."""
-        return self._values
-
-    @property
-    def row_splits(self) -> Any:
-        """The place of each row's first value, and the end of the last."""
-        return self._row_splits
-
-    @property
-    def flat_values(self) -> Any:
-        """The values below all levels of rows."""
-        return self._values.flat_values if isinstance(self._values, RaggedTensor) else self._values
-
-    @property
-    def nested_row_splits(self) -> tuple[Any, ...]:
-        """The splits of all levels, the outermost first."""
-        inner = self._values.nested_row_splits if isinstance(self._values, RaggedTensor) else ()
-        return (self._row_splits, *inner)
-
-    @property
-    def ragged_rank(self) -> int:
-        """The number of levels."""
-        return len(self.nested_row_splits)
-
-    @property
-    def dtype(self) -> Any:
-        """The type of the values."""
-        return self.flat_values.dtype
 
     @property
     def graph(self) -> Any:

@@ -8,7 +8,45 @@ from typing import Any
 import numpy as np
 
 
-class RaggedTensorValue:
+class RaggedParts:
+    """The parts of a `RaggedTensor` and of a `RaggedTensorValue`."""
+
+    _values: Any
+    _row_splits: Any
+
+    @property
+    def values(self) -> Any:
+        """The values of all rows: a tensor or an array, or ragged values for rows of rows."""
+        return self._values
+
+    @property
+    def row_splits(self) -> Any:
+        """The place of each row's first value, and the end of the last."""
+        return self._row_splits
+
+    @property
+    def flat_values(self) -> Any:
+        """The values below all levels of rows."""
+        return self._values.flat_values if isinstance(self._values, RaggedParts) else self._values
+
+    @property
+    def nested_row_splits(self) -> tuple[Any, ...]:
+        """The splits of all levels, the outermost first."""
+        inner = self._values.nested_row_splits if isinstance(self._values, RaggedParts) else ()
+        return (self._row_splits, *inner)
+
+    @property
+    def ragged_rank(self) -> int:
+        """The number of levels."""
+        return len(self.nested_row_splits)
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the values."""
+        return self.flat_values.dtype
+
+
+class RaggedTensorValue(RaggedParts):
     """Rows of several lengths, as arrays (`tf.ragged.RaggedTensorValue`).
 
     Args:
@@ -25,37 +63,6 @@ class RaggedTensorValue:
             raise ValueError(f"row_splits is a vector of int32 or int64, not {splits.dtype} of shape {splits.shape}.")
         self._values = values if isinstance(values, RaggedTensorValue) else np.asarray(values)
         self._row_splits = splits
-
-    @property
-    def values(self) -> Any:
-        """The values of all rows."""
-        return self._values
-
-    @property
-    def row_splits(self) -> Any:
-        """The place of each row's first value, and the end of the last."""
-        return self._row_splits
-
-    @property
-    def flat_values(self) -> Any:
-        """The values below all levels of rows."""
-        return self._values.flat_values if isinstance(self._values, RaggedTensorValue) else self._values
-
-    @property
-    def nested_row_splits(self) -> tuple[Any, ...]:
-        """The splits of all levels, the outermost first."""
-        inner = self._values.nested_row_splits if isinstance(self._values, RaggedTensorValue) else ()
-        return (self._row_splits, *inner)
-
-    @property
-    def ragged_rank(self) -> int:
-        """The number of levels."""
-        return len(self.nested_row_splits)
-
-    @property
-    def dtype(self) -> Any:
-        """The type of the values."""
-        return self.flat_values.dtype
 
     @property
     def shape(self) -> tuple[int | None, ...]:

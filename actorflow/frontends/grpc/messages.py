@@ -142,7 +142,7 @@ class Statistics(Message):
 
 
 class RepositoryRequest(Message):
-    """A request for the list of models: all, or those that are ready."""
+    """A request for the list of all models, or of the ready models."""
 
     FIELDS: ClassVar[dict[str, Field]] = {"repository_name": Field(1, "string"), "ready": Field(2, "bool")}
 

@@ -66,7 +66,7 @@ def parameters_of(values: Mapping[str, Any]) -> dict[str, InferParameter]:
 
 
 def check_size(data: bytes) -> None:
-    """Raises TooLargeError for a message of which more than tensors is large: that would become many objects.
+    """Raises TooLargeError for a message with large fields beside its tensors: such fields would become many objects.
 
     Args:
         data: a `ModelInferRequest`.
