@@ -716,6 +716,8 @@ NAMES: dict[str, dict[str, str]] = {
         "Batching": "actorflow.frontends.serving.model",
         "GrpcServer": "actorflow.frontends.grpc.server",
         "Model": "actorflow.frontends.serving.model",
+        "Pipeline": "actorflow.frontends.serving.pipelines.pipeline",
+        "StagePolicy": "actorflow.frontends.serving.pipelines.policy",
         "VersionPolicy": "actorflow.frontends.serving.versions",
         "app": "actorflow.frontends.serving.application",
     },

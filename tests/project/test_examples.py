@@ -36,11 +36,12 @@ EXAMPLES = ROOT / "examples"
 ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONWARNINGS": "error", "PYTHONUNBUFFERED": "1"}
 
 
-def run(name: str, *arguments: str | Path) -> str:
-    """The output of an example; warnings are errors in it."""
+def run(name: str, *arguments: str | Path, folder: Path | None = None) -> str:
+    """The output of an example, in a folder if it is given; warnings are errors in it."""
     done = subprocess.run(
         [sys.executable, EXAMPLES / name, *arguments],
         env=ENVIRONMENT,
+        cwd=folder,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -151,6 +152,41 @@ async def test_serve_digits(tmp_path: Path) -> None:
         status, answer = await client.post("/v1/models/digits:predict", {"instances": (images[:20] / 16).tolist()})
         assert status == 200
         assert sum(np.argmax(row) == digit for row, digit in zip(answer["predictions"], digits)) >= 15
+
+
+def test_pipeline(tmp_path: Path) -> None:
+    for times in (1, 2):
+        output = run("pipeline.py", folder=tmp_path)
+        right, count, rows = numbers(r"(\d+) of (\d+) digits read as they are; (\d+) rows in the database", output)
+        assert right > 0.95 * count and rows == times * count
+        assert numbers(r"classifier +0 +0 +(\d+) ", output)[0] < 100, (
+            "the rows of several requests go through the model at once"
+        )
+    command = [sys.executable, "-m", "actorflow", "serve", EXAMPLES / "pipeline.py:pipeline", "--port", "0"]
+    with serving(command, tmp_path) as (address, lines):
+        assert any("stages: detector, crops, classifier, database (behind a queue)" in line for line in lines)
+        picture = np.zeros((32, 32), np.float32)
+        picture[8:16, :8] = load_digits().images[3]
+        answer = httpx.post(f"{address}/v1/models/pipeline:predict", json={"inputs": picture.tolist()}).json()
+        assert answer == {"outputs": {"digits": [3], "places": [[1, 0]]}}
+        assert "<td>classifier<td>0<td>0<td>1<td>1" in httpx.get(address).text
+
+
+@contextmanager
+def serving(command: list[Any], folder: Path) -> Iterator[tuple[str, list[str]]]:
+    """The address of a server and the lines that it prints."""
+    with subprocess.Popen(command, env=ENVIRONMENT, cwd=folder, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            address = process.stdout.readline().strip()
+            lines = []
+            while not lines or not lines[-1].startswith(("  pipeline: ", "curl")):
+                lines.append(process.stdout.readline())
+                assert lines[-1], "the server ended"
+            yield address, lines
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(PATIENCE)
 
 
 def test_retrain(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from actorflow.frontends.serving.application import Application as Application
 from actorflow.frontends.serving.application import app as app
 from actorflow.frontends.serving.model import Batching as Batching
 from actorflow.frontends.serving.model import Model as Model
+from actorflow.frontends.serving.pipelines.pipeline import Pipeline as Pipeline
+from actorflow.frontends.serving.pipelines.policy import StagePolicy as StagePolicy
 from actorflow.frontends.serving.versions import VersionPolicy as VersionPolicy
 
 __all__ = [
@@ -12,6 +14,8 @@ __all__ = [
     "Batching",
     "GrpcServer",
     "Model",
+    "Pipeline",
+    "StagePolicy",
     "VersionPolicy",
     "app",
 ]

@@ -24,6 +24,7 @@ from actorflow.frontends.generation.scheduler import Limits, Scheduler, Step
 from actorflow.frontends.generation.stream import Stream
 from actorflow.frontends.generation.text import Text
 from actorflow.frontends.generation.tokenizers import Tokenizer, tokenizer_of
+from actorflow.frontends.serving.plugin import Gauge
 from actorflow.public import public
 
 _LOG = get_logger("generation")
@@ -106,15 +107,19 @@ class Engine:
             return "generates tokens, but not over HTTP: it has no tokenizer"
         return "generates; POST /v1/completions, and the page /generate"
 
-    def gauges(self) -> Mapping[str, tuple[str, float]]:
-        """Numbers for `/metrics`: a help text and a value by name."""
+    def gauges(self) -> Sequence[Gauge]:
+        """Numbers for `/metrics`."""
         scheduler = self.scheduler
-        return {
-            "generation_running": ("Requests that go through the steps.", len(scheduler.running)),
-            "generation_queued": ("Requests that wait for a place or for blocks.", len(scheduler.queue)),
-            "generation_free_blocks": ("Blocks of the pool that are free.", scheduler.blocks.free),
-            "generation_steps": ("Steps since the model was loaded.", self.steps),
-        }
+        return (
+            Gauge("generation_running", "Requests that go through the steps.", len(scheduler.running)),
+            Gauge("generation_queued", "Requests that wait for a place or for blocks.", len(scheduler.queue)),
+            Gauge("generation_free_blocks", "Blocks of the pool that are free.", scheduler.blocks.free),
+            Gauge("generation_steps", "Steps since the model was loaded.", self.steps),
+        )
+
+    def table(self) -> Sequence[Sequence[str]]:
+        """No table for the page."""
+        return ()
 
     def add(self, request: Request, timeout: float | None) -> None:
         """Takes a request, which has `timeout` seconds to its end.

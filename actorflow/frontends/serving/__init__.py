@@ -26,7 +26,8 @@ large.py        `Large`: counts large bodies, and lets threads work for them
 listeners.py    `Listener`: another way to the models than HTTP, such as gRPC
 measures.py     counters and times of requests, in the form of Prometheus
 model.py        `Model`: a model with its values in a session
-plugin.py       `Plugin`: requests of other kinds, such as those for streams of tokens
+pipelines/      models, functions of Python and queues as one served graph
+plugin.py       `Plugin`: requests of other kinds, such as those for streams of tokens; `Flow`: a graph that has no file
 protocols/      TensorFlow Serving's REST interface and the Open Inference Protocol, as functions
 receiving.py    bodies as messages of ASGI
 versions.py     `Served`: the versions of a model under a name, and their reload

@@ -28,7 +28,8 @@ large.py        `Large`: counts large bodies, and lets threads work for them
 listeners.py    `Listener`: another way to the models than HTTP, such as gRPC
 measures.py     counters and times of requests, in the form of Prometheus
 model.py        `Model`: a model with its values in a session
-plugin.py       `Plugin`: requests of other kinds, such as those for streams of tokens
+pipelines/      models, functions of Python and queues as one served graph
+plugin.py       `Plugin`: requests of other kinds, such as those for streams of tokens; `Flow`: a graph that has no file
 protocols/      TensorFlow Serving's REST interface and the Open Inference Protocol, as functions
 receiving.py    bodies as messages of ASGI
 versions.py     `Served`: the versions of a model under a name, and their reload
@@ -39,6 +40,8 @@ from actorflow.frontends.serving.application import Application as Application
 from actorflow.frontends.serving.application import app as app
 from actorflow.frontends.serving.model import Batching as Batching
 from actorflow.frontends.serving.model import Model as Model
+from actorflow.frontends.serving.pipelines.pipeline import Pipeline as Pipeline
+from actorflow.frontends.serving.pipelines.policy import StagePolicy as StagePolicy
 from actorflow.frontends.serving.versions import VersionPolicy as VersionPolicy
 
 __all__ = [
@@ -46,6 +49,8 @@ __all__ = [
     "Batching",
     "GrpcServer",
     "Model",
+    "Pipeline",
+    "StagePolicy",
     "VersionPolicy",
     "app",
 ]

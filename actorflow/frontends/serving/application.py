@@ -24,7 +24,7 @@ from actorflow.frontends.serving.guard import Guard
 from actorflow.frontends.serving.large import SMALL, Large, is_small
 from actorflow.frontends.serving.measures import Measures
 from actorflow.frontends.serving.model import Model
-from actorflow.frontends.serving.plugin import plugins
+from actorflow.frontends.serving.plugin import Flow, plugins
 from actorflow.frontends.serving.protocols.answers import JSON, Answer, Streamed, internal_error, refused
 from actorflow.frontends.serving.protocols.bodies import TooLargeError, unpacked
 from actorflow.frontends.serving.protocols.inference import Inference, InferenceHead, inference
@@ -61,7 +61,8 @@ class Application:
         'Application'
 
     Args:
-        models: paths by name, or a folder of models. A path is a model, or a folder of numbered versions.
+        models: paths by name, or a folder of models. A path is a model, or a folder of numbered versions. A `Pipeline` may be
+            in the place of a path.
         batching: how requests are put together.
         policy: which versions are served.
         labels: for each model, numbers of versions by label.
@@ -80,7 +81,7 @@ class Application:
 
     def __init__(
         self,
-        models: Mapping[str, str | os.PathLike[str]] | str | os.PathLike[str],
+        models: Mapping[str, str | os.PathLike[str] | Flow] | str | os.PathLike[str],
         *,
         batching: Batching | None = None,
         policy: VersionPolicy | None = None,
@@ -118,12 +119,12 @@ class Application:
         self.served: dict[str, Served] = {}
         """The models by name."""
         for name, path in models.items() if isinstance(models, Mapping) else ():
-            self._add(name, path_text(path))
+            self._add(name, path if isinstance(path, Flow) else path_text(path))
         self._tasks: BackgroundTasks | None = None
         self._opening: asyncio.Lock | None = None
 
-    def _add(self, name: str, path: str) -> None:
-        def open(path: str) -> Model:
+    def _add(self, name: str, path: str | Flow) -> None:
+        def open(path: str | Flow) -> Model:
             model = Model(
                 path,
                 signatures=self._signatures.get(name),
@@ -489,7 +490,7 @@ class Application:
 
 
 @public("af.serving")
-def app(models: Mapping[str, str | os.PathLike[str]] | str | os.PathLike[str], **options: Any) -> Application:
+def app(models: Mapping[str, str | os.PathLike[str] | Flow] | str | os.PathLike[str], **options: Any) -> Application:
     """An ASGI application that serves models: `Application(models, **options)`.
 
     Example:
@@ -500,7 +501,7 @@ def app(models: Mapping[str, str | os.PathLike[str]] | str | os.PathLike[str], *
         'Application'
 
     Args:
-        models: paths by name, or a folder of models.
+        models: paths or pipelines by name, or a folder of models.
         options: those of `Application`.
     """
     return Application(models, **options)

@@ -22,7 +22,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "models",
         nargs="+",
-        help="a folder of models, or NAME=PATH for each; a path is a model, or a folder of numbered versions",
+        help="a folder of models, or NAME=PATH for each; a path is a model, a folder of numbered versions, or FILE.py:NAME, "
+        "a pipeline in a file of Python, whose code runs",
     )
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on; default: 127.0.0.1")
     parser.add_argument("--port", type=int, default=8501, help="the port; 0 takes a free one; default: 8501")
@@ -123,12 +124,15 @@ def _tls(certificate: str | None, key: str | None) -> ssl.SSLContext | None:
 
 
 def _models(words: list[str]) -> Any:
+    from actorflow.frontends.serving.pipelines.loading import load, stem_of
+
     if len(words) == 1 and "=" not in words[0]:
-        return words[0]
+        stem = stem_of(words[0])
+        return words[0] if stem is None else {stem: load(words[0])}
     pairs = [word.partition("=") for word in words]
     if not all(name and path for name, _, path in pairs):
         raise InvalidArgumentError("Several models are given as NAME=PATH.")
-    return {name: path for name, _, path in pairs}
+    return {name: path if stem_of(path) is None else load(path) for name, _, path in pairs}
 
 
 def _token(file: str | None) -> str | None:

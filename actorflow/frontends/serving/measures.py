@@ -78,11 +78,11 @@ class Measures:
         rows, seconds = self._rows.get(model), self._seconds.get(model)
         return good, every - good, 0 if rows is None else rows.count, 0.0 if seconds is None else seconds.sum
 
-    def text(self, gauges: Iterable[tuple[str, str, str, float]] = ()) -> str:
+    def text(self, gauges: Iterable[tuple[str, str, str, str, float]] = ()) -> str:
         """All of it.
 
         Args:
-            gauges: (name, help, model, value) of what is measured now.
+            gauges: (name, help, model, stage or nothing, value) of what is measured now.
         """
         lines = _head("actorflow_serving_requests_total", "counter", "Answers by model, protocol and status.")
         for (model, protocol, status), count in sorted(self._requests.items()):
@@ -95,11 +95,12 @@ class Measures:
         for model, histogram in sorted(self._rows.items()):
             lines += histogram.lines("actorflow_serving_step_rows", f'model="{_quoted(model)}"')
         families = set()
-        for name, text, model, value in gauges:
+        for name, text, model, stage, value in gauges:
             if name not in families:
                 families.add(name)
                 lines += _head(name, "gauge", text)
-            lines.append(f'{name}{{model="{_quoted(model)}"}} {value:g}')
+            labels = f'model="{_quoted(model)}"' + (f',stage="{_quoted(stage)}"' if stage else "")
+            lines.append(f"{name}{{{labels}}} {value:.15g}")
         return "\n".join([*lines, ""])
 
 

@@ -22,7 +22,7 @@ from actorflow.engine.session.session import Session
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, UnavailableError
 from actorflow.exchange.sources.signature import Signature
 from actorflow.exchange.sources.source import DEFAULT, Signatures, Source, read
-from actorflow.frontends.serving.plugin import Part, plugins
+from actorflow.frontends.serving.plugin import Flow, Part, plugins
 from actorflow.public import public
 
 Batching = batch_rows.Batching
@@ -71,7 +71,8 @@ class Model:
         [3. 6.]
 
     Args:
-        path: a folder with a saved model, a frozen graph (`.pb`), an ONNX file, or a checkpoint with its graph.
+        path: a folder with a saved model, a frozen graph (`.pb`), an ONNX file, or a checkpoint with its graph; or a
+            `Pipeline`.
         tags: the tags of the graph of a saved model.
         signatures: signatures, where the files have none: `{"serving_default": ({"x": "x:0"}, {"y": "y:0"})}`.
         batching: how requests are put together.
@@ -82,7 +83,7 @@ class Model:
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | Flow,
         *,
         tags: Collection[str] = ("serve",),
         signatures: Signatures | None = None,
@@ -91,8 +92,13 @@ class Model:
         warm_up: bool = True,
         session_options: Mapping[str, Any] | None = None,
     ) -> None:
-        self._path, self._tags, self._given = path_text(path), tags, signatures
-        self._batching, self._target, self._warm_up = batching or Batching(), target, warm_up
+        self._flow = path if isinstance(path, Flow) else None
+        self._path = "a pipeline" if isinstance(path, Flow) else path_text(path)
+        self._tags, self._given, self._target = tags, signatures, target
+        self._batching = batching or Batching()
+        if self._flow is not None:
+            self._batching = self._flow.entrance(self._batching)
+        self._warm_up = warm_up and self._flow is None  # a step of zeros would have effects, such as rows of a database
         self._options = dict(session_options or {})
         self._session: Session | None = None
         self._batcher: Batcher | None = None
@@ -122,8 +128,12 @@ class Model:
         return 0 if self._batcher is None else self._batcher.waiting
 
     async def __aenter__(self) -> Model:
-        source = await machine.on_thread(lambda: read(self._path, self._tags, self._given))
-        session = Session(self._target, source.graph, **self._options)
+        if self._flow is None:
+            source = await machine.on_thread(lambda: read(self._path, self._tags, self._given))
+        else:
+            source = self._flow.source()
+        # The functions of a pipeline are in this process; its models may have targets of their own.
+        session = Session(None if self._flow is not None else self._target, source.graph, **self._options)
         try:
             await source.start(session)
             self._session, self._source = session, source
@@ -142,6 +152,8 @@ class Model:
     async def _open_parts(self, session: Session, source: Source) -> None:
         """Lets plug-ins have their part, and hides the signatures that are theirs alone."""
         hidden: set[str] = set()
+        if self._flow is not None:
+            self.parts.append(await self._flow.open(session))
         for plugin in plugins():
             part = await plugin.open(session, source, self._batching)
             if part is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from actorflow.base.registry import plugins as installed
@@ -18,6 +19,22 @@ if TYPE_CHECKING:
     from actorflow.frontends.serving.protocols.kserve import Request
 
 
+class Gauge(NamedTuple):
+    """A figure that `/metrics` tells of a part.
+
+    Args:
+        name: its name behind `actorflow_`.
+        help: what it counts, in a sentence.
+        value: the figure now.
+        stage: the stage of a pipeline that it is of, if any.
+    """
+
+    name: str
+    help: str
+    value: float
+    stage: str = ""
+
+
 class Part(Protocol):
     """The work of a plug-in in a model's session. It ends before the session does."""
 
@@ -30,8 +47,27 @@ class Part(Protocol):
     def says(self) -> str:
         """The requests that it answers, for the lines and the page of a server."""
 
-    def gauges(self) -> Mapping[str, tuple[str, float]]:
-        """The figures of it that `/metrics` tells: a help text and a number by name."""
+    def gauges(self) -> Iterable[Gauge]:
+        """The figures of it that `/metrics` tells."""
+
+    def table(self) -> Sequence[Sequence[str]]:
+        """A table for the page of a server, with headings in its first row; empty for none."""
+
+
+class Flow(ABC):
+    """A graph that has no file, in the place of the path of a model. Its part works in the model's session."""
+
+    @abstractmethod
+    def entrance(self, batching: Batching) -> Batching:
+        """How requests are put together before the graph, for a server that does so by `batching`."""
+
+    @abstractmethod
+    def source(self) -> Source:
+        """The graph and its signatures."""
+
+    @abstractmethod
+    async def open(self, session: Session) -> Part:
+        """Its part of a session that has its graph."""
 
 
 class Piece(NamedTuple):

@@ -15,6 +15,7 @@ from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTask
 from actorflow.errors import InternalError, NotFoundError, OpError, UnavailableError
 from actorflow.exchange.sources.source import is_model
 from actorflow.frontends.serving.model import Model
+from actorflow.frontends.serving.plugin import Flow
 from actorflow.public import public
 
 _LOG = get_logger("serving")
@@ -59,7 +60,7 @@ class Version:
     """A version: its model if it is loaded, its state, and why it is not there."""
 
     number: int
-    path: str
+    path: str | Flow
     state: State = "START"
     model: Model | None = None
     error: OpError | None = None
@@ -77,7 +78,7 @@ class Served:
 
     Args:
         name: the name.
-        path: a folder of numbered folders or files (`1/`, `2/`), or one model, which is version 1.
+        path: a folder of numbered folders or files (`1/`, `2/`), or one model or pipeline, which is version 1.
         open: makes the model of a path, not yet open.
         policy: which versions are served.
         labels: numbers of versions by label.
@@ -85,8 +86,8 @@ class Served:
     """
 
     name: str
-    path: str
-    open: Callable[[str], Model]
+    path: str | Flow
+    open: Callable[[str | Flow], Model]
     policy: VersionPolicy = VersionPolicy()
     labels: Mapping[str, int] = field(default_factory=dict)
     is_beside_others: Callable[[], bool] = lambda: False
@@ -131,7 +132,7 @@ class Served:
         async with self._turn:
             if self.is_unloaded:
                 return
-            there = await machine.on_thread(lambda: _numbered(self.path))
+            there = await machine.on_thread(lambda: _versions(self.path))
             numbers = self.policy.wanted(sorted(there))
             for number in numbers:
                 version = self.versions.get(number)
@@ -149,7 +150,7 @@ class Served:
             for number in sorted(gone)[:-_MOST_GONE]:
                 del self.versions[number]
 
-    async def _load_older(self, there: dict[int, str], numbers: list[int]) -> None:
+    async def _load_older(self, there: Mapping[int, str | Flow], numbers: list[int]) -> None:
         """Loads the highest version below those that can't be loaded, if the latest versions are wanted: an old answer is
         better than none, and a restart must not change what answers."""
         if not numbers or self.policy.specific:
@@ -160,9 +161,9 @@ class Served:
                 _LOG.warning("an older version answers", model=self.name, version=number, instead_of=max(numbers))
                 return
 
-    async def _load(self, number: int, path: str, before: Version | None) -> None:
-        seen = await machine.on_thread(lambda: _times(path))
-        if before is not None and before.error is not None and before.seen == seen:
+    async def _load(self, number: int, path: str | Flow, before: Version | None) -> None:
+        seen = None if isinstance(path, Flow) else await machine.on_thread(lambda: _times(path))
+        if before is not None and before.error is not None and before.seen == seen and seen is not None:
             return
         version = self.versions[number] = Version(number, path, "LOADING", seen=seen)
         try:
@@ -221,8 +222,12 @@ class Served:
                     await ends.close()  # after their models are closed, by this call or by their drains
 
 
-def _numbered(path: str) -> dict[int, str]:
-    """The versions at a path: the number and the path of each."""
+def _versions(place: str | Flow) -> Mapping[int, str | Flow]:
+    return {1: place} if isinstance(place, Flow) else numbered(place)
+
+
+def numbered(path: str) -> dict[int, str]:
+    """The versions at a path: the number and the path of each. One model is version 1."""
     if is_model(path):
         return {1: path}
     folders = {}
@@ -277,7 +282,7 @@ def models_in(folder: str) -> dict[str, str]:
         NotFoundError: there is no such folder, or it can't be read.
     """
     folder = os.path.abspath(folder)
-    if is_model(folder) or _numbered(folder):
+    if is_model(folder) or numbered(folder):
         return {_stem(folder): folder}
     folders = {}
     try:
@@ -290,7 +295,7 @@ def models_in(folder: str) -> dict[str, str]:
         if name.startswith("."):
             continue
         if os.path.isdir(whole):
-            if is_model(whole) or _numbered(whole):
+            if is_model(whole) or numbered(whole):
                 folders[name] = whole
         elif is_model(whole):
             folders[_stem(whole)] = whole

@@ -19,7 +19,7 @@ import actorflow.compat.v1 as tf
 from actorflow import errors
 from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.frontends.serving.guard import Guard, check_address
-from actorflow.frontends.serving.versions import VersionPolicy, _numbered, models_in
+from actorflow.frontends.serving.versions import VersionPolicy, models_in, numbered
 
 PREDICT = "/v1/models/line:predict"
 BODY = {"instances": [[1.0, 2.0, 3.0]]}
@@ -246,7 +246,7 @@ def test_names_and_versions_of_folders_are_whole(tmp_path: Path, monkeypatch: py
     assert models_in(".") == {"line": str(tmp_path / "line")}
     with pytest.raises(errors.NotFoundError, match=r"nowhere can't be read: No such file"):
         models_in(str(tmp_path / "nowhere"))
-    assert _numbered(".").keys() == {1}
+    assert numbered(".").keys() == {1}
 
 
 async def test_outputs_in_any_order_have_one_plan_and_few_plans_are_kept(

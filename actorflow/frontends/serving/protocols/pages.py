@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from actorflow.base.shapes import show
 from actorflow.exchange.sources.signature import CLASSIFY, REGRESS, Port, Signature
 from actorflow.exchange.sources.source import DEFAULT
+from actorflow.frontends.serving.plugin import Part
 from actorflow.frontends.serving.protocols.answers import Answer, ok
 from actorflow.frontends.serving.versions import Served
 
@@ -24,6 +25,8 @@ _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
 )
+_AGAIN = "<meta http-equiv=refresh content=2>"
+"""A page with figures that change asks for itself again."""
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem}"
     "pre{background:#f3f3f3;padding:.7rem;overflow:auto}td,th{text-align:left;padding:.1rem 1rem .1rem 0}"
@@ -91,8 +94,8 @@ def lines(models: Mapping[str, Served], base: str, with_token: bool) -> list[str
         ends = " -> ".join([_ports(entry.signature.inputs), _ports(entry.signature.outputs)])
         said.append(f"  {entry.model}, version {', '.join(map(str, entry.versions))}: {entry.name}({ends})")
         command = command or entry.command(base, with_token)
-    for name, says in _parts(models):
-        said.append(f"  {name}: {says}")
+    for name, part in _parts(models):
+        said.append(f"  {name}: {part.says()}")
     said += [] if said else ["  no model answers yet"]
     return said + ([command] if command else [])
 
@@ -112,10 +115,12 @@ def page(models: Mapping[str, Served], base: str, with_token: bool) -> Answer:
             f"POST {_plain(entry.path)}</p><table>{''.join(rows)}</table>"
             + (f"<pre>{_plain(command)}</pre>" if command else "")
         )
-    parts += [f"<h2>{_plain(name)}</h2><p>{_plain(says)}</p>" for name, says in _parts(models)]
+    parts += [f"<h2>{_plain(name)}</h2><p>{_plain(part.says())}</p>{_table(part)}" for name, part in _parts(models)]
+    is_live = any(part.table() for _, part in _parts(models))
     body = "".join(parts) or "<p>No model answers yet.</p>"
     text = (
-        f"<!doctype html><html lang=en><meta charset=utf-8><title>actorflow serve</title><style>{_STYLE}</style>"
+        f"<!doctype html><html lang=en><meta charset=utf-8>{_AGAIN if is_live else ''}<title>actorflow serve</title>"
+        f"<style>{_STYLE}</style>"
         f"<h1>Models</h1>{body}<p>All requests: <a href=openapi.json>openapi.json</a>. Status: <a href=v1/models>v1/models</a>, "
         "<a href=metrics>metrics</a>.</p></html>"
     )
@@ -148,12 +153,21 @@ def openapi(models: Mapping[str, Served]) -> Answer:
     return ok({"openapi": "3.1.0", "info": {"title": "actorflow serve", "version": "1"}, "paths": paths})
 
 
-def _parts(models: Mapping[str, Served]) -> Iterator[tuple[str, str]]:
-    """The models with work of plug-ins, and what that answers."""
+def _table(part: Part) -> str:
+    """The table of a part; nothing for a part that has none."""
+    rows = [
+        "<tr>" + "".join([f"<{'td' if number else 'th'}>{_plain(text)}" for text in row])
+        for number, row in enumerate(part.table())
+    ]
+    return f"<table>{''.join(rows)}</table>" if rows else ""
+
+
+def _parts(models: Mapping[str, Served]) -> Iterator[tuple[str, Part]]:
+    """The models with a part: work of a plug-in, or the stages of a pipeline."""
     for name, served in models.items():
         if served.available():
             for part in served.find(None)[1].parts:
-                yield name, part.says()
+                yield name, part
 
 
 def _operation(summary: str) -> dict[str, Any]:

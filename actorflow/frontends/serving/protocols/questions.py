@@ -140,23 +140,23 @@ def statistics(name: str, version: int, measures: Measures) -> dict[str, Any]:
     }
 
 
-def _gauges(models: Mapping[str, Served]) -> list[tuple[str, str, str, float]]:
+def _gauges(models: Mapping[str, Served]) -> list[tuple[str, str, str, str, float]]:
     waiting = {
         name: sum(version.model.queued for version in served.versions.values() if version.model is not None)
         for name, served in models.items()
     }
     newest = {name: max(served.available(), default=0) for name, served in models.items()}
-    sums: dict[tuple[str, str, str], float] = {}
+    sums: dict[tuple[str, str, str, str], float] = {}
     """Of all versions of a model, since a series has no label for them."""
     for name, served in models.items():
         for version in served.versions.values():
             if version.model is not None and version.state == "AVAILABLE":
                 for part in version.model.parts:
-                    for key, (text, value) in part.gauges().items():
-                        series = f"actorflow_{key}", text, name
-                        sums[series] = sums.get(series, 0) + value
+                    for gauge in part.gauges():
+                        series = f"actorflow_{gauge.name}", gauge.help, name, gauge.stage
+                        sums[series] = sums.get(series, 0) + gauge.value
     return [
         *((*series, value) for series, value in sorted(sums.items())),
-        *(("actorflow_serving_queued", "Requests that wait.", name, count) for name, count in waiting.items()),
-        *(("actorflow_serving_version", "The newest version that answers.", name, n) for name, n in newest.items()),
+        *(("actorflow_serving_queued", "Requests that wait.", name, "", count) for name, count in waiting.items()),
+        *(("actorflow_serving_version", "The newest version that answers.", name, "", n) for name, n in newest.items()),
     ]
