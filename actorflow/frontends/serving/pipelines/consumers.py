@@ -95,7 +95,7 @@ class Consumer:
             self._idle.set()
 
     async def _take(self) -> list[Any]:
-        """The components of the elements that are there, at least one."""
+        """The components of the elements that are there, at least a single element."""
         first = [np.asarray(value) for value in await self._session.run(list(self._ends.first))]
         size = int(await self._session.run(self._ends.size))
         count = min(size, self._most - 1)
@@ -103,7 +103,7 @@ class Consumer:
         if not count:
             return first
         more = await self._session.run(list(self._ends.more), {self._ends.taken: count})
-        return [np.concatenate([one, np.asarray(several)]) for one, several in zip(first, more)]
+        return [np.concatenate([alone, np.asarray(several)]) for alone, several in zip(first, more)]
 
     async def _give(self, batch: list[Any]) -> None:
         rows = len(batch[0])

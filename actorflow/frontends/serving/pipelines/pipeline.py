@@ -294,8 +294,8 @@ class Pipeline(Flow):
             return await running.stages[name].call(*values)
 
         with self.graph.as_default():
-            made = called(py_func_op, call, list(inputs), list(types), name, f"of the stage {name!r}")
-        outputs: list[Any] = list(made) if isinstance(made, list) else [made]
+            results = called(py_func_op, call, list(inputs), list(types), name, f"of the stage {name!r}")
+        outputs: list[Any] = list(results) if isinstance(results, list) else [results]
         for tensor, shape in zip(outputs if types else (), shapes):
             tensor.set_shape(shape)
         self._stages[name] = declared
