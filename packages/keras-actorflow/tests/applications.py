@@ -87,9 +87,8 @@ def main(names: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         for name in names or architectures():
             try:
-                (ours, seconds), (theirs, _) = (
-                    _file(name, backend, Path(folder)) for backend in ("actorflow", "tensorflow")
-                )
+                theirs, _ = _file(name, "tensorflow", Path(folder))
+                ours, seconds = _file(name, "actorflow", Path(folder), theirs)  # the backends draw other weights
             except RuntimeError as error:
                 failures += 1
                 print(f"{name:20} FAILS {error}", flush=True)
@@ -100,7 +99,7 @@ def main(names: list[str]) -> int:
                     for key in ("before", "loss", "after")
                 }
             worst = max(apart.values())
-            failures += worst >= LIMIT or not np.isfinite(worst)
+            failures += not worst < LIMIT
             shares = "  ".join(f"{key} {value:.1e}" for key, value in apart.items())
             print(f"{name:20} {'ok   ' if worst < LIMIT else 'APART'} {shares}  {seconds:.0f} s", flush=True)
     print(f"{failures} architectures differ or fail")

@@ -1,8 +1,9 @@
 """The hook that makes Keras take a backend with a name that is not on its list.
 
 Keras 3.15 chooses its backend by the name, in five modules. Each has a branch for every name, and the branch of `openvino`
-imports from `keras.src.backend.openvino`. The hook loads these five modules with the branch pointed here. Nothing on the disk
-changes. `BRANCHES` counts the places, so a Keras that has changed there is told by its version, not by a strange error later.
+imports from `keras.src.backend.openvino`. The hook loads these five modules with the branch pointed here. In a sixth, the rules
+of types keep float64 by the name of TensorFlow alone; it is kept here too. Nothing on the disk changes. `BRANCHES` counts the
+places, so a Keras that has changed there is told by its version, not by a strange error later.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ BRANCHES = {
     "keras.src.models.model": 3,
     "keras.src.export.saved_model": 3,
     "keras.src.utils.backend_utils": 3,
+    "keras.src.backend.common.dtypes": 1,
 }
-"""The modules that choose a backend, and how many words of the branch are changed in each."""
+"""The modules that choose by a backend's name, and how many places are changed in each."""
 
-_WORDS = {'"openvino"': '"actorflow"', "keras.src.backend.openvino": "keras_actorflow.src"}
+_WIDE = '"float64" if config.backend() == "tensorflow" else "float32"'
+_WORDS = {'"openvino"': '"actorflow"', "keras.src.backend.openvino": "keras_actorflow.src", _WIDE: '"float64"'}
 
 
 def adapted(name: str, source: str) -> str:
@@ -39,7 +42,7 @@ def adapted(name: str, source: str) -> str:
         ImportError: the module has not the branch that is expected.
     """
     name_of_choice = r'(?:(?<=backend\(\) == )|(?<=_backend == )|(?<="numpy", ))"openvino"'
-    pattern = name_of_choice + r"|keras\.src\.backend\.openvino|\bOpen(?:vino|VINO)(?=\w+ as )"
+    pattern = name_of_choice + r"|keras\.src\.backend\.openvino|\bOpen(?:vino|VINO)(?=\w+ as )|" + re.escape(_WIDE)
     text, count = re.subn(pattern, lambda match: _WORDS.get(match[0], "Actorflow"), source)
     expected = BRANCHES[name]
     if count != expected:

@@ -21,6 +21,7 @@ def build_from(model: Any, batch: Any = None, batches: Any = None) -> None:
         batches: else the iterator that gives one.
 
     Raises:
+        ValueError: the model refuses the data.
         RuntimeError: the model can't be called with symbolic tensors.
     """
     metrics = model._compile_metrics is not None and not model._compile_metrics.built
@@ -35,6 +36,8 @@ def build_from(model: Any, batch: Any = None, batches: Any = None) -> None:
                 if model._call_has_training_arg
                 else (compute_output_spec(model, x))
             )
+        except ValueError:  # the model refuses the data, and says why
+            raise
         except Exception as error:
             raise RuntimeError(
                 "Unable to automatically build the model. Please build it yourself before calling fit/evaluate/predict. "

@@ -88,6 +88,11 @@ def while_loop(
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
     """A value after a function was applied once for each number of a range."""
+    init_val = tree.map_structure(core.convert_to_tensor, init_val)
+    if isinstance(lower, int) and isinstance(upper, int) and all(core.has_value(x) for x in tree.flatten(init_val)):
+        for number in builtins.range(lower, upper):
+            init_val = tree.map_structure(core.convert_to_tensor, body_fun(number, init_val))
+        return init_val
     first = core.convert_to_tensor(lower, "int32")
     last = core.convert_to_tensor(upper, "int32")
     return while_loop(

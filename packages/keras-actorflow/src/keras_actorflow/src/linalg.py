@@ -54,9 +54,44 @@ def inv(a: Any) -> Any:
 
 
 def lu_factor(x: Any) -> Any:
+    """The factors in a matrix, and for each column the row that changes places with it."""
     x = floating(x)
-    result = af.linalg.lu(x)
-    return result[0], result[1]
+    sizes = list(x.shape)
+    rows, columns = int(sizes[-2]), int(sizes[-1])
+    if rows == columns:
+        factors, order = af.linalg.lu(x)
+        return factors, on_host(_changes, [order], "int32", sizes[:-1])
+    factors = on_host(lambda a: _factored(a)[0], [x], kind(x), sizes)
+    return factors, on_host(lambda a: _factored(a)[1], [x], "int32", [*sizes[:-2], min(rows, columns)])
+
+
+def _changes(order: Any) -> Any:
+    """Permutations of rows as changes of two rows each, one after the other."""
+    changes = np.zeros(order.shape, np.int32)
+    for place in np.ndindex(order.shape[:-1]):
+        rows = list(range(order.shape[-1]))
+        for number, row in enumerate(order[place]):
+            other = rows.index(row)
+            changes[(*place, number)] = other
+            rows[number], rows[other] = rows[other], rows[number]
+    return changes
+
+
+def _factored(matrices: Any) -> tuple[Any, Any]:
+    """`lu_factor` of matrices that are not square."""
+    factors = np.array(matrices)
+    steps = min(factors.shape[-2:])
+    changes = np.zeros((*factors.shape[:-2], steps), np.int32)
+    for place in np.ndindex(factors.shape[:-2]):
+        part = factors[place]
+        for number in range(steps):
+            other = number + int(np.argmax(np.abs(part[number:, number])))
+            changes[(*place, number)] = other
+            part[[number, other]] = part[[other, number]]
+            if part[number, number] != 0:
+                part[number + 1 :, number] /= part[number, number]
+            part[number + 1 :, number + 1 :] -= np.outer(part[number + 1 :, number], part[number, number + 1 :])
+    return factors, changes
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:

@@ -196,6 +196,14 @@ def stft(
     return rfft(frames * _window(window, sequence_length, fft_length, x.dtype), fft_length)
 
 
+def _inverse(weights: Any, length: int, stride: int) -> Any:
+    """The window of the inverse: each weight by the sum of the squares of those that meet it in an endless signal."""
+    overlaps = -(-length // stride)
+    squares = af.pad(af.square(weights), [[0, overlaps * stride - length]])
+    sums = af.reduce_sum(af.reshape(squares, [overlaps, stride]), 0)
+    return af.div_no_nan(weights, af.tile(sums, [overlaps])[:length])
+
+
 def istft(
     x: Any,
     sequence_length: int,
@@ -206,16 +214,15 @@ def istft(
     center: bool = True,
 ) -> Any:
     frames = irfft(x, fft_length)
-    weights = _window(window, sequence_length, fft_length, frames.dtype)
-    frames = frames * weights
+    if window is not None:
+        weights = _window(window, sequence_length, fft_length, frames.dtype)
+        frames = frames * _inverse(weights, fft_length, sequence_stride)
     sizes = [int(size) for size in frames.shape]
     total = fft_length + sequence_stride * (sizes[-2] - 1)
     places = np.arange(sizes[-2])[:, None] * sequence_stride + np.arange(fft_length)[None, :]
     rows = af.transpose(af.reshape(frames, [-1, sizes[-2] * fft_length]))
     signal = af.transpose(af.unsorted_segment_sum(rows, places.ravel().astype(np.int32), total))
-    squares = af.unsorted_segment_sum(af.tile(af.square(weights), [sizes[-2]]), places.ravel().astype(np.int32), total)
     signal = af.reshape(signal, [*sizes[:-2], total])
-    signal = af.where_v2(squares > 1e-11, signal / af.maximum(squares, 1e-30), signal)
     begin = fft_length // 2 if center else 0
     end = begin + length if length is not None else total - (fft_length // 2 if center else 0)
     return signal[..., begin:end]

@@ -51,7 +51,7 @@ def rnn(
 
     def step(number: Any, states: Any, before: Any) -> tuple[Any, Any]:
         now, moment = at(number)
-        output, after = step_function(now, tuple(tree.flatten(states)) + tuple(constants))
+        output, after = step_function(now, (*states, *constants))
         after = tree.pack_sequence_as(states, tree.flatten(after)[: len(tree.flatten(states))])
         if moment is None:
             return output, after

@@ -25,6 +25,14 @@ def _floats(images: Any) -> Any:
 def rgb_to_grayscale(images: Any, data_format: str | None = None) -> Any:
     images = checked(images)
     name = kind(images)
+    channels = images.shape[-3 if config.standardize_data_format(data_format) == "channels_first" else -1]
+    if channels not in (1, 3):
+        raise ValueError(
+            "Invalid channel size: expected 3 (RGB) or 1 (Grayscale). "
+            f"Received input with shape: images.shape={tuple(images.shape)}"
+        )
+    if channels == 1:
+        return images
     (red, green, blue), axis = _planes(
         af.cast(images, "float32") if not images.dtype.is_floating else images, data_format
     )

@@ -151,6 +151,7 @@ def perspective_transform(
 ) -> Any:
     """Images whose four corners move from some points to others."""
     one_of(interpolation, _ORDERS, "interpolation")
+    x, back = batched(images, data_format)
     start_points, end_points = convert_to_tensor(start_points, "float32"), convert_to_tensor(end_points, "float32")
     for points, name in ((start_points, "start_points"), (end_points, "end_points")):
         if len(points.shape) not in (2, 3) or tuple(points.shape)[-2:] != (4, 2):
@@ -163,7 +164,6 @@ def perspective_transform(
             "start_points and end_points must have the same shape. Received start_points.shape="
             f"{tuple(start_points.shape)}, end_points.shape={tuple(end_points.shape)}"
         )
-    x, back = batched(images, data_format)
     start_points, end_points = af.reshape(start_points, [-1, 4, 2]), af.reshape(end_points, [-1, 4, 2])
     transform = compute_homography_matrix(start_points, end_points)
     transform = af.broadcast_to(transform, [int(x.shape[0]), 8])

@@ -9,19 +9,34 @@ from keras_actorflow.src.core import convert_to_tensor
 from keras_actorflow.src.numpy.promotion import floating, kind
 
 
+def _wide(scores: Any) -> Any:
+    """Scores as float32, or float64."""
+    scores = floating(scores)
+    return af.cast(scores, "float32") if kind(scores) in ("float16", "bfloat16") else scores
+
+
 def ctc_loss(target: Any, output: Any, target_length: Any, output_length: Any, mask_index: int = 0) -> Any:
-    target, output = convert_to_tensor(target, "int32"), floating(output)
-    name = kind(output)
-    output = af.cast(output, "float32") if name in ("float16", "bfloat16") else output
+    """The losses of labels; a blank among the labels is a label that has the probability of the blank."""
+    target, output, lengths = (
+        convert_to_tensor(target, "int32"),
+        _wide(output),
+        convert_to_tensor(output_length, "int32"),
+    )
+    classes = int(output.shape[-1])
+    logs = af.nn.log_softmax(output)
+    mask_index %= classes
+    blank = logs[:, :, mask_index : mask_index + 1]
     losses = af.nn.ctc_loss_v2(
-        labels=target,
-        logits=output,
+        labels=af.where_v2(af.equal(target, mask_index), classes, target),
+        logits=af.concat([logs, blank], axis=-1),
         label_length=convert_to_tensor(target_length, "int32"),
-        logit_length=convert_to_tensor(output_length, "int32"),
+        logit_length=lengths,
         logits_time_major=False,
         blank_index=mask_index,
     )
-    return af.cast(losses, name)
+    shares = af.log(1 + af.exp(af.squeeze(blank, [-1])))  # the op takes its softmax with the blank counted twice
+    counted = af.sequence_mask(lengths, int(output.shape[1]), dtype=shares.dtype)
+    return losses - af.reduce_sum(shares * counted, -1)
 
 
 def ctc_decode(
@@ -33,9 +48,7 @@ def ctc_decode(
     merge_repeated: bool = True,
     mask_index: int | None = 0,
 ) -> Any:
-    inputs, lengths = floating(inputs), convert_to_tensor(sequence_lengths, "int32")
-    name = kind(inputs)
-    inputs = af.cast(inputs, "float32") if name in ("float16", "bfloat16") else inputs
+    inputs, lengths = _wide(inputs), convert_to_tensor(sequence_lengths, "int32")
     batch, steps, classes = (int(size) for size in inputs.shape)
     mask_index = classes - 1 if mask_index is None else mask_index
     order = [number for number in range(classes) if number != mask_index] + [mask_index]
@@ -54,4 +67,4 @@ def ctc_decode(
         sparse = af.SparseTensor(path.indices, path.values, [batch, steps])
         places = af.cast(af.sparse.to_dense(sparse, default_value=classes), "int32")
         dense.append(af.gather(names, places))
-    return af.stack(dense), af.cast(score, name)
+    return af.stack(dense), score

@@ -104,6 +104,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
 def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0
 ) -> Any:
+    num = int(num)  # also a tensor that has its value
     if num < 0:
         raise ValueError(f"`num` must be a non-negative integer. Received: num={num}")
     if dtype is None:

@@ -214,7 +214,7 @@ def unique(
 
     outputs = [on_host(lambda a: padded(values(a), blank(a), along), [x], kind(x), shape)]
     if return_index:
-        outputs.append(on_host(lambda a: padded(first(a), 0, 0), [x], "int32", count))
+        outputs.append(on_host(lambda a: padded(first(a), first(a)[0] if a.size else 0, 0), [x], "int32", count))
     if return_inverse:
         flat = [int(x.shape[along])] if axis is not None else list(x.shape)
         outputs.append(on_host(inverse, [x], "int32", flat))
