@@ -18,6 +18,8 @@ from actorflow.errors import InvalidArgumentError
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 _DOUBLE = struct.Struct("<d")
+PIECE = 1 << 15
+"""Bytes, or numbers, of a packed field that are read or written at a time."""
 
 
 class BrokenMessageError(InvalidArgumentError):
@@ -82,15 +84,28 @@ def varint(data: bytes | memoryview, position: int) -> tuple[int, int]:
         shift += 7
 
 
-def varints(data: bytes | memoryview) -> Any:
-    """All numbers of a packed field, as int64."""
+def varint_pieces(data: bytes | memoryview) -> Iterator[Any]:
+    """The numbers of a packed field, as arrays of int64 of some thousand numbers each, so that little memory is needed beside
+    the result.
+
+    Raises:
+        BrokenMessageError: the bytes are no such field.
+    """
     raw = np.frombuffer(data, np.uint8)
-    last = raw < 0x80
-    if last.all():
-        return raw.astype(np.int64)
-    if not last[-1]:
-        raise BrokenMessageError("A list of numbers is cut off.")
-    ends = np.flatnonzero(last)
+    position = 0
+    while position < raw.size:
+        piece = raw[position : position + PIECE]
+        ends = np.flatnonzero(piece < 0x80)
+        if not ends.size:
+            what = "A number has more than ten bytes." if piece.size > 10 else "A list of numbers is cut off."
+            raise BrokenMessageError(what)
+        size = int(ends[-1]) + 1
+        yield piece[:size].astype(np.int64) if ends.size == size else _numbers(piece, ends)
+        position += size
+
+
+def _numbers(raw: Any, ends: Any) -> Any:
+    """The numbers whose last bytes are at `ends`, as int64."""
     starts = np.concatenate(([0], ends[:-1] + 1))
     lengths = ends - starts + 1
     longest = int(lengths.max())
@@ -103,15 +118,26 @@ def varints(data: bytes | memoryview) -> Any:
     return values.view(np.int64)
 
 
+def varints(data: bytes | memoryview) -> Any:
+    """All numbers of a packed field, as int64."""
+    pieces = list(varint_pieces(data))
+    return pieces[0] if len(pieces) == 1 else np.concatenate([np.empty(0, np.int64), *pieces])
+
+
 def write_varints(values: Any) -> bytes:
     """Whole numbers as a packed field: the inverse of `varints`.
 
     Args:
         values: integers of at most 64 bits.
     """
-    numbers = np.ascontiguousarray(values).astype(np.uint64).ravel()
-    if not numbers.size or int(numbers.max()) < 0x80:
-        return numbers.astype(np.uint8).tobytes()
+    numbers = np.ascontiguousarray(values).ravel()
+    return b"".join([_packed(numbers[at : at + PIECE].astype(np.uint64)) for at in range(0, numbers.size, PIECE)])
+
+
+def _packed(numbers: Any) -> bytes:
+    if int(numbers.max()) < 0x80:
+        small: bytes = numbers.astype(np.uint8).tobytes()
+        return small
     places = np.arange(10, dtype=np.uint64)
     parts = (numbers[:, None] >> (np.uint64(7) * places)).astype(np.uint8) & np.uint8(0x7F)
     least = np.array([1 << 7 * place for place in range(1, 10)], np.uint64)

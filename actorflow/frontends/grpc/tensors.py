@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -46,39 +47,79 @@ def of_contents(what: str, kind: str, shape: list[int], count: int, data: bytes,
     place = _PLACES.get(kind)
     if place is None:
         raise InvalidArgumentError(f"{what}: {kind} has no typed list; send it in raw_input_contents.")
-    parts: list[Any] = []
-    for number, wire_type, value in wire.fields(memoryview(data)):
+    filling = _Texts() if place == 8 else _Numbers(what, kind, min(count, len(data)))
+    next_check = 0
+    for index, (number, wire_type, value) in enumerate(wire.fields(memoryview(data))):
         if number != place:
             other = _FIELDS.get(number, "unknown")
             raise InvalidArgumentError(
                 f"{what} is {kind}: its values belong in {_FIELDS[place]}_contents, not {other}_contents."
             )
-        work.check_others(len(parts))
-        if not len(parts) % _CHECKS:
-            work.check()
-        parts.append(_values(what, place, wire_type, value))
-    if place == 8:
-        array = np.empty(len(parts), object)
-        array[:] = parts
-    else:
-        array = _typed(what, kind, np.concatenate(parts) if parts else np.empty(0, np.int64))
-    if array.size != count:
-        raise InvalidArgumentError(f"{what} has {array.size} elements, but the shape {shape} has {count}.")
-    return array.reshape(shape)
+        work.check_others(index)
+        for values in _values(what, place, wire_type, value):
+            filling.add(values)
+            if filling.size >= next_check:
+                work.check()
+                next_check = filling.size + _CHECKS
+    if filling.size != count:
+        raise InvalidArgumentError(f"{what} has {filling.size} elements, but the shape {shape} has {count}.")
+    return filling.array().reshape(shape)
 
 
-def _values(what: str, place: int, wire_type: int, value: Any) -> Any:
-    """The values of a field: a packed list, or a single value."""
+class _Texts:
+    """The elements of a tensor of texts."""
+
+    def __init__(self) -> None:
+        self._texts: list[bytes] = []
+
+    @property
+    def size(self) -> int:
+        return len(self._texts)
+
+    def add(self, texts: list[bytes]) -> None:
+        self._texts += texts
+
+    def array(self) -> Any:
+        array = np.empty(len(self._texts), object)
+        array[:] = self._texts
+        return array
+
+
+class _Numbers:
+    """The elements of a tensor of numbers, in its type: numbers of 64 bits are there for a piece at a time.
+
+    Args:
+        what: the tensor, for errors.
+        kind: its type.
+        most: the most elements that are kept; further elements are counted.
+    """
+
+    def __init__(self, what: str, kind: str, most: int) -> None:
+        self._what, self._kind, self.size = what, kind, 0
+        self._array = np.empty(most, np.dtype(TYPES[kind].numpy_dtype))
+
+    def add(self, values: Any) -> None:
+        typed = _typed(self._what, self._kind, values)
+        places = self._array[self.size : self.size + len(values)]
+        places[:] = typed[: len(places)]
+        self.size += len(values)
+
+    def array(self) -> Any:
+        return self._array[: self.size]
+
+
+def _values(what: str, place: int, wire_type: int, value: Any) -> Iterable[Any]:
+    """The values of a field, in pieces: of a packed list, or a single value."""
     if place == 8 and wire_type == BYTES:
-        return bytes(value)
+        return ([bytes(value)],)
     if place in _FLOATS and wire_type in (BYTES, _FLOATS[place][0]):
         dtype = np.dtype(_FLOATS[place][1])
         if not len(value) % dtype.itemsize:
-            return np.frombuffer(value, dtype)
+            return (np.frombuffer(value, dtype),)
     elif wire_type == BYTES and place < 6:
-        return wire.varints(value)
+        return wire.varint_pieces(value)
     elif wire_type == VARINT and place < 6:
-        return np.array([value], np.uint64).view(np.int64)
+        return (np.array([value], np.uint64).view(np.int64),)
     raise InvalidArgumentError(f"{what} has {_FIELDS[place]}_contents that can't be read.")
 
 
