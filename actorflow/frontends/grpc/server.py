@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import math
 from collections.abc import Awaitable, Callable
@@ -16,6 +17,7 @@ from actorflow.frontends.grpc.inference import Exchange
 from actorflow.frontends.grpc.methods import METHODS
 from actorflow.frontends.grpc.reads import Reads
 from actorflow.frontends.grpc.streams import serve_stream
+from actorflow.frontends.grpc.writes import Writes
 from actorflow.frontends.serving.application import Application
 from actorflow.frontends.serving.guard import check_address
 from actorflow.frontends.serving.protocols.inference import least
@@ -34,6 +36,7 @@ _IDLE = 300_000
 """Milliseconds after which a connection without a request is closed; its client opens another when it needs it."""
 _MOST_TEXT = 2048
 Handler = Callable[[Any, Any], Awaitable[None]]
+Work = Callable[[Any, Writes], Awaitable[None]]
 
 
 def grpc_package() -> Any:
@@ -60,7 +63,7 @@ class GrpcServer:
         port: the port; 0 takes a free port.
         tls: the certificate chain and the key, in PEM; without encryption unless given.
         most_calls: the most calls at a time.
-        taken_seconds: how long an answer on a stream may wait for its client to take it.
+        taken_seconds: how long an answer may wait for its client to take it.
         arrival_seconds: how long the message of a call may take to arrive; on a stream the client says when.
 
     Raises:
@@ -142,51 +145,54 @@ class GrpcServer:
         handlers["ModelStreamInfer"] = self._guarded("ModelStreamInfer", self._stream)
         return handlers
 
-    def _guarded(self, name: str, work: Callable[[Any], Awaitable[None]]) -> Handler:
+    def _guarded(self, name: str, work: Work) -> Handler:
         """The handler of a method: tokens before it, and errors as gRPC has them."""
 
         async def handle(_: Any, context: Any) -> None:
+            writes = Writes(context, self._taken_seconds)
             try:
                 metadata = context.invocation_metadata() or ()
                 headers = {key.encode(): value.encode() for key, value in metadata if isinstance(value, str)}
                 refusal = None if name == _LIVE else self._application.guard.refusal(headers, "POST")
                 if refusal is not None:
                     raise refusal
-                await work(context)
+                await work(context, writes)
+                return
+            except ConnectionResetError:
                 return
             except OpError as error:
                 failure = error
             except Exception as error:
                 _LOG.error("a call failed", method=name, exc_info=error)
-                await context.abort(self._grpc.StatusCode.INTERNAL, "internal error")
+                await writes.end(self._grpc.StatusCode.INTERNAL, "internal error")
+                return
             more: tuple[tuple[str, str], ...] = ()
             if isinstance(failure, Overloaded):
                 more = (("grpc-retry-pushback-ms", str(math.ceil(failure.retry_after * 1e3))),)
-            await context.abort(self._codes[failure.code], failure.message[:_MOST_TEXT], more)
+            await writes.end(self._codes[failure.code], failure.message[:_MOST_TEXT], more)
 
         return handle
 
     def _simple(self, name: str) -> Handler:
         """The handler of a method that needs no step."""
 
-        async def work(context: Any) -> None:
+        async def work(context: Any, writes: Writes) -> None:
             data = b"" if name == _LIVE else await self._reads.message(context)
             if len(data) > _MOST_MESSAGE:
                 raise InvalidArgumentError(f"The message has {len(data)} bytes; {_MOST_MESSAGE} are the most.")
             answer = await METHODS[name](self._application, data)
-            await context.write(answer.SerializeToString())
+            await writes.message(answer.SerializeToString())
 
         return self._guarded(name, work)
 
-    async def _infer(self, context: Any) -> None:
+    async def _infer(self, context: Any, writes: Writes) -> None:
         exchange = Exchange(self._application, await self._reads.message(context), self._seconds(context))
-        async for answer in exchange.answers(False):
-            await context.write(answer)
+        async with contextlib.aclosing(exchange.answers(False)) as answers:
+            async for answer in answers:
+                await writes.message(answer)
 
-    async def _stream(self, context: Any) -> None:
-        await serve_stream(
-            context, lambda data: Exchange(self._application, data, self._seconds(context)), self._taken_seconds
-        )
+    async def _stream(self, context: Any, writes: Writes) -> None:
+        await serve_stream(context, lambda data: Exchange(self._application, data, self._seconds(context)), writes)
 
     def _seconds(self, context: Any) -> float | None:
         """The seconds that an answer has: those of the call, within the server's."""

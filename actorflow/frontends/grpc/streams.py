@@ -12,6 +12,7 @@ import anyio
 from actorflow.base.reports.logs import get_logger
 from actorflow.errors import AbortedError, OpError
 from actorflow.frontends.grpc.inference import Exchange
+from actorflow.frontends.grpc.writes import Writes
 from actorflow.frontends.grpc.writing import failed_on_stream, on_stream
 
 _LOG = get_logger("grpc")
@@ -19,7 +20,7 @@ _MOST = 64
 """Requests of a stream that are answered at a time; the next is not read before."""
 
 
-async def serve_stream(context: Any, begin: Callable[[bytes], Exchange], taken_seconds: float) -> None:
+async def serve_stream(context: Any, begin: Callable[[bytes], Exchange], writes: Writes) -> None:
     """Answers the requests of a stream beside each other, so that they go through one step together.
 
     Answers of one message come in the order of their requests. Those of several messages, such as tokens, come as they are made:
@@ -28,12 +29,13 @@ async def serve_stream(context: Any, begin: Callable[[bytes], Exchange], taken_s
     Args:
         context: the call.
         begin: takes the message of a request.
-        taken_seconds: how long an answer may wait for its client to take it.
+        writes: takes the answers.
 
     Raises:
         AbortedError: an answer was not taken in time. The client learns of it behind the answers that it takes then.
+        ConnectionResetError: the client has left.
     """
-    stream = _Stream(context, taken_seconds)
+    stream = _Stream(writes)
     room = asyncio.Semaphore(_MOST)
     async with anyio.create_task_group() as group:
         stream.stop = group.cancel_scope.cancel
@@ -44,23 +46,22 @@ async def serve_stream(context: Any, begin: Callable[[bytes], Exchange], taken_s
             ended = asyncio.Event()
             group.start_soon(stream.answer, begin(data), before, ended, room)
             before = ended
-    if stream.is_stuck:
-        raise AbortedError(f"An answer on the stream was not taken within {taken_seconds:g} seconds.")
+    if stream.failure is not None:
+        raise stream.failure
 
 
 class _Stream:
     """The answers of a stream.
 
     Args:
-        context: the call.
-        taken_seconds: how long an answer may wait for its client to take it.
+        writes: takes the answers.
     """
 
-    def __init__(self, context: Any, taken_seconds: float) -> None:
-        self._context, self._seconds = context, taken_seconds
+    def __init__(self, writes: Writes) -> None:
+        self._writes = writes
         self._turn = anyio.Lock()
-        self.is_stuck = False
-        """Whether an answer was not taken in time."""
+        self.failure: AbortedError | ConnectionResetError | None = None
+        """Why no client takes the answers any more."""
         self.stop: Callable[[], None] = lambda: None
         """Ends the stream."""
 
@@ -91,8 +92,9 @@ class _Stream:
 
     async def _write(self, message: bytes) -> None:
         async with self._turn:
-            with anyio.move_on_after(self._seconds) as scope:
-                await self._context.write(message)
-            if scope.cancelled_caught:
-                self.is_stuck = True
+            try:
+                await self._writes.message(message)
+            except (AbortedError, ConnectionResetError) as error:
+                self.failure = error
                 self.stop()
+                await anyio.lowlevel.checkpoint()  # ends here
