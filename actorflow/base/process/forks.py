@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import weakref
 from typing import Any, Protocol
 
+from actorflow.base.process.interpreter import imports_of_others
 from actorflow.errors import FailedPreconditionError, with_topic
+
+_IMPORT_SECONDS, _LOOK_SECONDS = 5.0, 1e-3
+"""How long a fork waits for the imports of other threads. A module may run a whole program and never be whole."""
 
 
 class Forkable(Protocol):
@@ -60,6 +65,13 @@ def refusal(what: str, process: int) -> FailedPreconditionError:
     )
 
 
+def _await_imports() -> None:
+    """A child would wait without end for a module that another thread of its parent was importing."""
+    end = time.monotonic() + _IMPORT_SECONDS
+    while imports_of_others() and time.monotonic() < end:
+        time.sleep(_LOOK_SECONDS)
+
+
 def _forked() -> None:
     for lock in list(_locks):
         lock._at_fork_reinit()
@@ -68,4 +80,4 @@ def _forked() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(before=_await_imports, after_in_child=_forked)

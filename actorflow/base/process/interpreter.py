@@ -1,4 +1,5 @@
-"""The parts of CPython that are no public interface: the task whose turn it is, frames, the instruction behind a call.
+"""The parts of CPython that are no public interface: the task whose turn it is, frames, the instruction behind a call, imports
+under way.
 
 Each of them has a public way that gives the same, more slowly or less often, for a Python in which it has gone.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import dis
+import importlib
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -139,3 +141,12 @@ def awaits(code: CodeType, at: int) -> bool:
     """
     following = (each.opname for each in dis.get_instructions(code) if each.offset > at and each.opname != "CACHE")
     return next(following, "") == "GET_AWAITABLE"
+
+
+_module_locks: Mapping[str, Callable[[], Any]] = getattr(getattr(importlib, "_bootstrap", None), "_module_locks", {})
+
+
+def imports_of_others() -> bool:
+    """Whether another thread imports a module now. A Python whose importer keeps its locks elsewhere gives False."""
+    locks = [reference() for reference in list(_module_locks.values())]
+    return any(getattr(lock, "owner", None) not in (None, threading.get_ident()) for lock in locks)

@@ -157,6 +157,23 @@ PROGRAMS = {
         """,
         WORKS,
     ),
+    "a module that another thread imports": (
+        """
+        begun, forks = threading.Event(), threading.Event()
+        os.register_at_fork(before=forks.set)
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "slow.py"), "w") as file:
+                file.write("import __main__; __main__.begun.set(); __main__.forks.wait(); sum(range(10**6)); value = 2.7e7")
+            sys.path.append(folder)
+            value = lambda: __import__("slow").value
+            thread = threading.Thread(target=value)
+            thread.start()
+            begun.wait()
+            in_children(value)
+            thread.join()
+        """,
+        WORKS,
+    ),
     "eager operations": (
         """
         with af.eager():
