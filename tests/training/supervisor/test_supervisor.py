@@ -299,7 +299,7 @@ async def test_f65_a_loss_ends_all_steps_everywhere_and_all_who_wait_know() -> N
             await until(lambda: len(before[PS].server.worker.steps.running) == 3)
             await cluster.kill(OTHER)
             await until(lambda: len(told(supervisor, StepAborted)) == 3)
-        assert not any(here.server.worker.steps.running for here in cluster._here.values())
+        await until(lambda: not any(here.server.worker.steps.running for here in cluster._here.values()))
         assert {event.reason for event in told(supervisor, StepAborted)} == {f"{OTHER} is lost, and the step with it."}
         await supervisor.run(made.train, made.feeds(0))
         statuses = [await query_status(cluster.target_of(task)) for task in (PS, CHIEF, OTHER)]

@@ -175,11 +175,11 @@ class LoopDriver:
             if self._driver is not None or self._closed:
                 return None
             self._driver = call
-        with as_running(self._loop, running):
-            try:
+        try:
+            with as_running(self._loop, running):
                 return first()
-            finally:
-                self._leave(call)
+        finally:
+            self._leave(call)
 
     def _wait(self, call: _Call[Any], running: asyncio.AbstractEventLoop | None) -> None:
         if running is None:

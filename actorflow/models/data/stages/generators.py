@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
 from collections import deque
 from time import perf_counter
 from typing import Any
@@ -23,6 +24,8 @@ _LOG = get_logger("data")
 MOST_AHEAD = 64
 BURST = 2e-3
 """For how many seconds a thread makes elements that were not asked for."""
+CLOSE_SECONDS = 0.05
+"""For how many seconds the end of an iterator waits for a generator's own end."""
 _END = object()
 
 
@@ -152,7 +155,7 @@ class Generator(Stage):
                 entry = Failure(error)
             self.found.append(entry)
             if self.running.closed:
-                _close(generator)
+                _clean_up(generator)
                 return
             if entry is _END or isinstance(entry, Failure):
                 break
@@ -174,14 +177,28 @@ class Generator(Stage):
 
 
 def _close(generator: Any) -> None:
-    """Closes an ordinary generator, so that its files and connections are closed now. A thread that runs it does so itself."""
-    if inspect.isgenerator(generator):
-        try:
-            generator.close()
-        except ValueError:  # a thread runs it
-            return
-        except Exception as error:
-            _LOG.warning("a generator failed when it was closed", generator=generator.__name__, error=str(error))
+    """Closes an ordinary generator, so that its files and connections are closed now.
+
+    The code behind its `yield` may wait for anything. So it has a thread, and the event loop goes on after a moment.
+    """
+    if not inspect.isgenerator(generator):
+        return
+    if inspect.getgeneratorstate(generator) != inspect.GEN_SUSPENDED or not machine.current().is_real:
+        _clean_up(generator)
+        return
+    thread = threading.Thread(target=_clean_up, args=(generator,), name="actorflow generator's end", daemon=True)
+    thread.start()
+    thread.join(CLOSE_SECONDS)
+
+
+def _clean_up(generator: Any) -> None:
+    """Closes an ordinary generator. A thread that runs it does so itself."""
+    try:
+        generator.close()
+    except ValueError:  # a thread runs it
+        return
+    except Exception as error:
+        _LOG.warning("a generator failed when it was closed", generator=generator.__name__, error=str(error))
 
 
 class Failure:
