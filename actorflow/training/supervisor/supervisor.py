@@ -30,7 +30,7 @@ from actorflow.training.supervisor.events import CheckpointSaved, Event, Events,
 from actorflow.training.supervisor.liveness import Life, Rules
 from actorflow.training.supervisor.logical_workers import LogicalWorkers
 from actorflow.training.supervisor.model_state import ModelState, check_arguments, checked_copies, folder_path
-from actorflow.training.supervisor.moving.move import StateMoves, jobs_of
+from actorflow.training.supervisor.moving.move import StateMoves, StepsUnderWay, jobs_of
 from actorflow.training.supervisor.recovery.attempts import CURRENT, Attempt, Attempts
 from actorflow.training.supervisor.recovery.failure_classifier import FailureClassifier
 from actorflow.training.supervisor.recovery.manager import STEPS, RecoveryManager, chance
@@ -43,6 +43,8 @@ T = TypeVar("T")
 _LOG = get_logger("supervisor")
 _SESSION_SECONDS = 30.0
 """So long its session waits for a task; a look at the chief's work is tried again then."""
+_MOVE_PAUSE = 10.0
+"""The pause before variables try to move again, as a multiple of the time that a try has taken."""
 
 
 @public("af", "af.supervisor")
@@ -118,8 +120,10 @@ class Supervisor:
     _classifier: FailureClassifier
     _manager: RecoveryManager | None = None
     _moves: StateMoves | None = None
-    _refused: tuple[Collection[str], Collection[str]] | None = None
-    """The last wish to move variables that could not be met."""
+    _refused: frozenset[str] = frozenset()
+    """The tasks that wanted to leave and could not."""
+    _move_after = 0.0
+    """When variables may move again, by the clock of the event loop, after steps were under way that did not end."""
     _session: Session | None = None
     _stateful: frozenset[str] | None = None
     _beside_generation = 0
@@ -314,6 +318,8 @@ class Supervisor:
             self._events.close()
             try:
                 await self._beside.close()
+                if self._moves is not None:
+                    await self._moves.close()
                 if self._manager is not None:
                     await self._manager.close()
             finally:
@@ -441,20 +447,34 @@ class Supervisor:
                 return attempt
 
     async def _follow_members(self) -> None:
-        """Moves variables, where tasks want to leave or have joined."""
+        """Moves variables, where tasks want to leave or have joined. It tries again later if steps are under way, and after a loss.
+        Tasks that can't leave are tried again when others want to leave."""
         moves = self._moves
         if moves is None or self._manager is None or self._workers is None:
             return
-        leaving = [task for task in self._manager.monitor.leaving if self._keeps_variables(task)]
-        wishes = frozenset(leaving), moves.take_joined(self._stateful or ())
-        if not any(wishes):
-            self._refused = None
-        elif wishes != self._refused:
-            try:
-                await self.level(*wishes)
-            except FailedPreconditionError as error:
-                self._refused = wishes  # until something else is wished for
-                _LOG.warning("variables stay where they are", tasks=leaving, error=str(error))
+        leaving = frozenset(task for task in self._manager.monitor.leaving if self._keeps_variables(task))
+        if not leaving:
+            self._refused = leaving
+        if (begun := anyio.current_time()) < self._move_after:
+            return
+        tasks, jobs = leaving if leaving != self._refused else frozenset(), moves.take_joined(self._stateful or ())
+        if not tasks and not jobs:
+            return
+        try:
+            await self.level(tasks, jobs)
+        except StepsUnderWay as error:
+            moves.put_back(jobs)
+            now = anyio.current_time()
+            self._move_after = now + _MOVE_PAUSE * (now - begun)
+            _LOG.info("variables move later", tasks=sorted(tasks), error=str(error))
+        except FailedPreconditionError as error:
+            if tasks:
+                moves.put_back(jobs)
+                self._refused = leaving
+            _LOG.warning("variables stay where they are", tasks=sorted(tasks), error=str(error))
+        except BaseException:
+            moves.put_back(jobs)
+            raise
 
     async def _between_steps(self, attempt: Attempt, until: int | None) -> int:
         """Saves a checkpoint if it is due, and gives the global step."""
@@ -645,7 +665,8 @@ class Supervisor:
         async with moves.turn:
             jobs = jobs_of(self._stateful or ()) & frozenset(jobs)
             if jobs or any(map(self._keeps_variables, leaving)):
-                await self._until_written(None)
+                attempt = CURRENT.get()
+                await self._until_written(attempt if attempt is not None and attempt.supervisor is self else None)
                 sources = await self.guarded(lambda: moves.move(leaving, jobs))
                 self._stateful = moves.settled()
                 await moves.drop(sources)

@@ -14,6 +14,7 @@ from actorflow import errors
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.supervisor import Restored, StateMoved, StepAborted
 from actorflow.training.supervisor.moving.balance import balanced
+from actorflow.training.supervisor.moving.move import StepsUnderWay
 from actorflow.training.supervisor.moving.state_groups import StateGroup
 
 REPLICAS, STEPS = 2, 9
@@ -172,6 +173,63 @@ async def test_servers_that_join_and_leave_by_themselves_get_and_give_variables(
     assert [np.asarray(value).tobytes() for value in values] == undisturbed
 
 
+@pytest.mark.parametrize("why", ["a loss", "a step that waits"])
+async def test_a_server_whose_first_move_fails_gets_its_share_later(tmp_path: Path, why: str) -> None:
+    model, tries = Model(), 0
+    async with af.LocalCluster({"ps": 1, "worker": 1}, transport="local") as cluster:
+        async with af.Supervisor(cluster, model.graph, checkpoint_dir=tmp_path, replicas=REPLICAS) as supervisor:
+            moves: Any = supervisor._moves
+            move = moves.move
+
+            async def failing(*wishes: Any) -> Any:
+                nonlocal tries
+                tries += 1
+                if tries > 1:
+                    return await move(*wishes)
+                if why == "a step that waits":
+                    raise StepsUnderWay("A step waits.")
+                moves.manager.take_back(errors.AbortedError("A loss."))
+                raise errors.AbortedError("A loss.")
+
+            moves.move = failing
+            async for attempt in supervisor.steps():
+                async with attempt as step:
+                    await supervisor.run(model.train)
+                if step == 0 and cluster.spec.num_tasks("ps") == 1:
+                    await cluster.scale(ps=2)
+                if any(isinstance(event, StateMoved) for event in supervisor.history):
+                    break
+            places = {supervisor.session.placement(variable.op) for variable in model.values}
+    assert places == {server(0), server(1)} and tries == 2
+
+
+async def test_tasks_that_cannot_leave_keep_no_newcomer_from_its_share(tmp_path: Path) -> None:
+    model = Model()
+    async with af.LocalCluster({"ps": 2, "worker": 1}, transport="local") as cluster:
+        async with af.Supervisor(cluster, model.graph, checkpoint_dir=tmp_path, replicas=REPLICAS) as supervisor:
+            await supervisor.run(model.train)
+            manager, wishes, level = supervisor._manager, [], af.Supervisor.level
+            stays, refused = server(0).replace("/replica:0", "").partition("/device")[0], 0
+
+            async def stuck(leaving: Any, jobs: Any) -> None:
+                wishes.append((set(leaving), set(jobs)))
+                if leaving:
+                    raise errors.FailedPreconditionError(f"{stays} can't leave.")
+                await level(supervisor, leaving, jobs)
+
+            supervisor.level = stuck  # type: ignore[method-assign]
+            manager.monitor._tasks[stays].leaving = True  # type: ignore[union-attr]
+            await cluster.scale(ps=3)
+            async for attempt in supervisor.steps():
+                async with attempt:
+                    await supervisor.run(model.train)
+                manager.monitor._tasks[stays].leaving = True  # type: ignore[union-attr]
+                refused += 1
+                if wishes and wishes[-1] == (set(), {"ps"}) or refused == 50:
+                    break
+    assert [leaving for leaving, _ in wishes].count({stays}) == 1 and wishes[-1] == (set(), {"ps"})
+
+
 def server(task: int) -> str:
     return f"/job:ps/replica:0/task:{task}/device:CPU:0"
 
@@ -190,6 +248,9 @@ def groups(*rows: tuple[int, int], tasks: int = 3) -> list[StateGroup]:
         ([(0, 100), (1, 60), (1, 40), (2, 10)], ["/job:ps/task:1"], [], {"v1": 2, "v2": 2}),
         ([(0, 8), (0, 300)], [], ["ps"], {"v1": 1}),
         ([(0, 0), (0, 0)], [], ["ps"], {}),
+        ([(0, 900), *[(1, 100)] * 6], [], ["ps"], {"v1": 2, "v2": 2, "v3": 2}),
+        ([(0, 900), (0, 400), *[(1, 100)] * 6], [], ["ps"], {"v0": 2, "v2": 0}),
+        ([(0, 900), (1, 500), (2, 100), (2, 100)], [], ["ps"], {}),
     ],
 )
 def test_which_groups_move(

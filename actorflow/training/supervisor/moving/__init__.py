@@ -2,6 +2,7 @@
 
 balance.py        which groups of variables go where, so that tasks can leave and the others have about as many bytes
 copies.py         `StateCopies`: copies of all variables beside each step, and variables that get their values from copies
+effects.py        `Effect`: which of the state that copies have a run may change
 layout.py         `Layout`: which task keeps which variables
 move.py           `StateMoves`: a move of variables between two steps
 state_groups.py   `StateGroup`: variables that share a task, with all that is kept beside them

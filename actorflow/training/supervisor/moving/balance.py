@@ -60,12 +60,17 @@ def balanced(groups: Sequence[StateGroup], leaving: Collection[str], jobs: Colle
 def _level(
     groups: Sequence[StateGroup], homes: dict[int, str], options: Mapping[int, Sequence[str]], loads: dict[str, int]
 ) -> None:
-    """Moves groups between the devices of `loads` until these have about as many bytes."""
+    """Moves groups between the devices of `loads` until these have about as many bytes. A device whose groups are too large, or
+    stay, is left out, and the others share what they have."""
     while len(loads) > 1:
         full = max(loads, key=lambda device: loads[device])
-        step = _best(groups, homes, options, loads, full)
-        if step is None:
+        least = _WITHIN * sum(loads.values()) / len(loads)
+        if loads[full] - min(loads.values()) <= least:
             return
+        step = _best(groups, homes, options, loads, full, least)
+        if step is None:
+            del loads[full]
+            continue
         number, device = step
         loads[full] -= groups[number].nbytes
         loads[device] += groups[number].nbytes
@@ -78,12 +83,13 @@ def _best(
     options: Mapping[int, Sequence[str]],
     loads: Mapping[str, int],
     full: str,
+    least: float,
 ) -> tuple[int, str] | None:
-    """A group of the fullest device, and the emptier device for it with which both come closest to each other."""
-    mean = sum(loads.values()) / len(loads)
+    """A group of the fullest device, and the emptier device for it with which both come closest to each other. Devices that have
+    up to `least` bytes less are no choice."""
     for empty in sorted((device for device in loads if device != full), key=lambda device: loads[device]):
         gap = loads[full] - loads[empty]
-        if gap <= _WITHIN * mean:
+        if gap <= least:
             return None
         fitting = [
             number

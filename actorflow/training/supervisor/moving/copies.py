@@ -16,25 +16,23 @@ import numpy as np
 
 from actorflow.base.dtypes import int64
 from actorflow.base.process import machine
-from actorflow.base.registry import opdef
 from actorflow.cluster.master.graph_partitioner import task_of
-from actorflow.cluster.master.node_states import behind
 from actorflow.engine.session.session import Session
+from actorflow.engine.session.waiting.deadline import deadline
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
 from actorflow.graph.ops.array.constant import placeholder
 from actorflow.graph.ops.flow.control import group
 from actorflow.graph.ops.state.copies import adopt_copies, give_copies, keep_copies, take_copies
-from actorflow.graph.structure.fetches import Fetches, cache_key
+from actorflow.graph.structure.fetches import cache_key
 from actorflow.graph.tensor import Operation, Tensor
+from actorflow.training.supervisor.moving.effects import Effect, Reach, reach_of
 from actorflow.training.supervisor.moving.layout import KeptPart, Layout, laid_out, processor
 from actorflow.training.supervisor.moving.state_groups import keepers
 
-_READS = frozenset(
-    ("ControlTrigger", "IsVariableInitialized", "NoOp", "Placeholder", "ReadVariableOp", "VarHandleOp", "Variable",
-     "VariableV2", "VarIsInitializedOp")
-)  # fmt: skip
-"""Ops that count as stateful, and change nothing."""
+_TURNS = (
+    "Run first the run that waits, or what feeds its queue: runs that write variables take turns while copies are kept."
+)
 
 
 class StateCopies:
@@ -52,13 +50,14 @@ class StateCopies:
         self.homes: dict[str, str] = {}
         """The devices of the variables, and of other nodes that have moved."""
         self.turn = anyio.Lock()
-        """Held by each run that changes something, and by a move."""
+        """Held by each run that writes variables, and by a move."""
         self._graph = graph
         self._ops: dict[str, Operation] = {variable.op.name: variable.op for variable in variables}
         self._types = {variable.op.name: variable.dtype.base_dtype for variable in variables}
         self._run, self._complete = 0, 0
         self._layouts: dict[int, Layout] = {}
-        self._kept: dict[Any, Operation | None] = {}
+        self._reaches: dict[Any, Reach] = {}
+        self._kept: dict[Any, Operation] = {}
         self._adopted: dict[Any, Operation] = {}
         with self._nodes():
             self._stamps = placeholder(int64, [2], name="stamps")
@@ -105,20 +104,55 @@ class StateCopies:
         homes = {name: self.homes[name] for name in self._types}
         return laid_out(homes, at, tasks, self.count, moves or {})
 
-    async def run(self, session: Session, fetches: Any, feeds: Mapping[Any, Any] | None, **options: Any) -> Any:
-        """`Session.run`, and the copies of what it has changed are there when it returns. Such runs take turns."""
-        key = cache_key(fetches)
-        if key is not None and key in self._kept and self._kept[key] is None:
-            return await session.run(fetches, feeds, **options)
-        async with self.turn:
+    async def run(
+        self,
+        session: Session,
+        fetches: Any,
+        feeds: Mapping[Any, Any] | None,
+        begun: float,
+        *,
+        timeout: float | None = None,
+        **options: Any,
+    ) -> Any:
+        """`Session.run`, and the copies of what it has changed are there when it returns. Runs that write variables take turns.
+        A run that only changes positions does not wait for its turn: the next run that gets one keeps what it has changed.
+
+        Args:
+            begun: when the run began, by the clock of the event loop.
+            timeout: seconds from then on, the wait for its turn among them.
+            session, fetches, feeds, options: see `Session.run`.
+
+        Raises:
+            DeadlineExceededError: the time is up before its turn has come.
+            OpError: see `Session.run`.
+        """
+        reach = self._reach(fetches, feeds or {})
+        if reach.effect is Effect.NOTHING or (reach.effect is Effect.POSITIONS and self.turn.locked()):
+            return await session.run(fetches, feeds, timeout=timeout, **options)
+        if self.turn.locked():
+            with deadline(timeout, begun, "while another run that writes variables was under way", _TURNS):
+                await self.turn.acquire()
+            timeout = None if timeout is None else max(0.0, begun + timeout - anyio.current_time())
+        else:
+            await self.turn.acquire()
+        try:
             layout = self.layout(session)
-            keep = self._keep_behind(key, fetches, layout)
-            if keep is None:
-                return await session.run(fetches, feeds, **options)
-            stamps = self._begin(layout)
-            values, _ = await session.run([fetches, keep], {**(feeds or {}), self._stamps: stamps}, **options)
+            keep = self._keep_behind(reach.names, layout)
+            fed = {**(feeds or {}), self._stamps: self._begin(layout)}
+            values, _ = await session.run([fetches, keep], fed, timeout=timeout, **options)
             self._complete = self._run
             return values
+        finally:
+            self.turn.release()
+
+    def _reach(self, fetches: Any, feeds: Mapping[Any, Any]) -> Reach:
+        key = cache_key(fetches)
+        if key is None:
+            return reach_of(self._graph, fetches, feeds)
+        reach = self._reaches.get((key, *feeds))
+        if reach is None:
+            reach = self._reaches[key, *feeds] = reach_of(self._graph, fetches, feeds)
+        return reach
 
     async def take(self, session: Session, moves: Mapping[str, str]) -> None:
         """Keeps all variables as they are now, those that are about to move on the tasks to which they go. Called in the turn."""
@@ -135,22 +169,12 @@ class StateCopies:
         self._layouts[self._run] = layout
         return np.array([self._run, self._complete], np.int64)
 
-    def _keep_behind(self, key: Any, fetches: Any, layout: Layout) -> Operation | None:
-        """The node that keeps what a run of `fetches` leaves; None if that changes nothing."""
-        if key is not None and (key, layout) in self._kept:
-            return self._kept[key, layout]
-        structure = Fetches(self._graph, fetches)
-        names = list(dict.fromkeys([*structure.targets, *(tensor_id.node for tensor_id in structure.tensor_ids)]))
-        if not any(_changes(node.op) for node in behind(self._graph.nodes, names)):
-            if key is not None:
-                self._kept[key] = None
-            return None
-        own_key = tuple(names), layout
-        if own_key not in self._kept:
-            self._kept[own_key] = self._keep(layout, [self._graph.get_operation_by_name(name) for name in names])
-        if key is not None:
-            self._kept[key, layout] = self._kept[own_key]
-        return self._kept[own_key]
+    def _keep_behind(self, names: tuple[str, ...], layout: Layout) -> Operation:
+        """The node that keeps what a run leaves that asks for the nodes `names`."""
+        key = names, layout
+        if key not in self._kept:
+            self._kept[key] = self._keep(layout, [self._graph.get_operation_by_name(name) for name in names])
+        return self._kept[key]
 
     def _keep(self, layout: Layout, behind_all: Sequence[Operation]) -> Operation:
         with self._nodes():
@@ -277,8 +301,3 @@ class StateCopies:
 def _listed(outputs: list[Tensor] | Tensor) -> list[Tensor]:
     """The outputs of an op, or its only output."""
     return [outputs] if isinstance(outputs, Tensor) else outputs
-
-
-def _changes(op: str) -> bool:
-    definition = opdef.lookup(op)
-    return definition.writes or (definition.stateful and op not in _READS)

@@ -41,6 +41,10 @@ _MOST_NAMED = 4
 _ASK_SECONDS = 5.0
 
 
+class StepsUnderWay(FailedPreconditionError):
+    """Variables can't move now, but may when steps have ended."""
+
+
 class StateMoves:
     """The moves of one training.
 
@@ -99,6 +103,10 @@ class StateMoves:
         joined, self._joined = self._joined & jobs_of(holders), frozenset()
         return joined
 
+    def put_back(self, jobs: Collection[str]) -> None:
+        """Tasks of these jobs have no share yet."""
+        self._joined |= frozenset(jobs)
+
     async def _refresh(self) -> None:
         if self._is_stale:
             self._is_stale = False
@@ -118,10 +126,11 @@ class StateMoves:
 
     async def run(self, fetches: Any, feeds: Mapping[Any, Any] | None, **options: Any) -> Any:
         """A run that leaves copies."""
+        begun = anyio.current_time()
         while True:
             await self._refresh()
             try:
-                return await self.ready().run(self._session, fetches, feeds, **options)
+                return await self.ready().run(self._session, fetches, feeds, begun, **options)
             except OpError as error:
                 if not (self._is_stale and (error.node or "").startswith("copies")):
                     raise  # else a task has left that was to keep copies, and nothing has begun
@@ -151,7 +160,7 @@ class StateMoves:
         _LOG.info("variables have their values from copies", run=run, tasks=sorted(set(holders.values())))
         if not self.keeps:
             self.copies.forget()  # the next loss goes back to a later checkpoint, and not to these
-            await self._send_all({task: [] for task in self.manager.monitor.lives})
+            await self._send_all({task: [] for task in self.manager.monitor.lives}, copies=True)
         return True
 
     async def _tell_saver(self) -> None:
@@ -207,8 +216,8 @@ class StateMoves:
         of what has moved, for `settled` and then `drop`. Called in the turn.
 
         Raises:
-            FailedPreconditionError: variables, tables or queues can't leave their task, and are named; or steps or partial runs
-                are under way that do not end. Nothing has changed.
+            StepsUnderWay: steps or partial runs are under way that do not end. Nothing has changed.
+            FailedPreconditionError: variables, tables or queues can't leave their task, and are named. Nothing has changed.
             OpError: a task was lost meanwhile.
         """
         self._is_stale = True
@@ -237,7 +246,7 @@ class StateMoves:
 
     @asynccontextmanager
     async def _alone(self, copies: StateCopies) -> AsyncIterator[None]:
-        """A block in which no other step of the session is under way. Raises FailedPreconditionError where that can't be."""
+        """A block in which no other step of the session is under way. Raises StepsUnderWay where that can't be."""
         engine = self._engine
         with anyio.move_on_after(engine.patience) as scope:
             await copies.turn.acquire()
@@ -285,16 +294,22 @@ class StateMoves:
                 attrs = self._graph.nodes[name].attrs
                 by_task.setdefault(task_of(device), []).append([attrs["container"], attrs["shared_name"] or name])
         async with self._dropping:
-            await self._send_all(by_task)
+            await self._send_all(by_task, copies=not self.keeps)
 
-    async def _send_all(self, variables: Mapping[str, list[list[str]]]) -> None:
-        """Lets tasks drop variables, and what they have kept for moves. No cancellation stops that halfway."""
+    async def close(self) -> None:
+        """Lets the tasks that are there drop all copies. No loss is mended any more."""
+        if self.copies is not None:
+            up = [task for task, life in self.manager.monitor.lives.items() if life.is_up]
+            await self._send_all({task: [] for task in up}, copies=True)
+
+    async def _send_all(self, variables: Mapping[str, list[list[str]]], *, copies: bool) -> None:
+        """Lets tasks drop variables, and the copies as well if `copies` says so. No cancellation stops that halfway."""
         owner = self.ready().owner
 
         async def send(task: str) -> None:
             try:
                 with anyio.fail_after(_ASK_SECONDS):
-                    await self.manager.monitor.call(task, DropState(owner, not self.keeps, variables[task]))
+                    await self.manager.monitor.call(task, DropState(owner, copies, variables[task]))
             except (OpError, TimeoutError) as error:
                 _LOG.warning("a task does not drop what has moved", task=task, error=str(error))
 
@@ -304,8 +319,8 @@ class StateMoves:
                     group.start_soon(send, task)
 
 
-def _is_busy(engine: RemoteEngine) -> FailedPreconditionError:
-    return FailedPreconditionError(
+def _is_busy(engine: RemoteEngine) -> StepsUnderWay:
+    return StepsUnderWay(
         "Variables can't move now, and nothing has changed: a step or a partial run of the supervisor's session is under way and "
         "waits, for a queue or for its next part. It would write to the former places.",
         details=engine.pending().splitlines(),
