@@ -447,8 +447,8 @@ class Supervisor:
                 return attempt
 
     async def _follow_members(self) -> None:
-        """Moves variables, where tasks want to leave or have joined. It tries again later if steps are under way, and after a loss.
-        Tasks that can't leave are tried again when others want to leave."""
+        """Moves variables, where tasks want to leave or have joined. It tries again later if steps are under way, and after a
+        loss. Tasks that can't leave are tried again when others want to leave."""
         moves = self._moves
         if moves is None or self._manager is None or self._workers is None:
             return
