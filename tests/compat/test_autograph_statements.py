@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -79,17 +81,6 @@ def try_finally_returns(end: int) -> Any:
         finally:
             rows.append(turn)
     return rows
-
-
-def finally_jumps(end: int) -> Any:
-    for turn in range(4):
-        try:
-            if turn == end:
-                raise KeyError(turn)
-        finally:
-            if turn == end:
-                break  # noqa: B012
-    return turn
 
 
 def handler_loops(text: str) -> Any:
@@ -278,7 +269,6 @@ PYTHON = [
     (try_else_continues, [1, -1, "a", 2]),
     (try_finally_returns, 2),
     (try_finally_returns, 9),
-    (finally_jumps, 2),
     (handler_loops, "ab-c"),
     (handler_loops, "12"),
     (handler_names, "ab"),
@@ -303,6 +293,30 @@ PYTHON = [
 @pytest.mark.parametrize("rewrite", [convertible, called])
 def test_a_rewritten_function_has_pythons_results(rewrite: Any, function: Callable[..., Any], argument: Any) -> None:
     assert rewrite(function)(argument) == function(argument)
+
+
+JUMP = """
+def finally_jumps(end):
+    for turn in range(4):
+        try:
+            if turn == end:
+                raise KeyError(turn)
+        finally:
+            if turn == end:
+                break
+    return turn
+"""
+
+
+@pytest.mark.parametrize("rewrite", [convertible, called])
+def test_a_jump_out_of_finally_stays_pythons_own(tmp_path: Path, rewrite: Any) -> None:
+    path = tmp_path / "jumps.py"
+    path.write_text(JUMP, encoding="utf-8")
+    names: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # CPython 3.14 warns as it compiles the file
+        exec(compile(JUMP, str(path), "exec"), names)
+    assert rewrite(names["finally_jumps"])(2) == names["finally_jumps"](2) == 2
 
 
 def item_in_if(x: Any) -> Any:

@@ -112,7 +112,7 @@ def test_wheel_holds_the_tree_and_nothing_else(wheel: Path) -> None:
         f"{package.replace('.', '/')}/{path.relative_to(ROOT / folder).as_posix()}"
         for package, folder in PACKAGES.items()
         for path in files_of(folder)
-        if path.suffix != ".so"
+        if path.suffix not in (".so", ".c", ".h")  # the library takes the place of its sources
     }
     library = {name for name in names if name.endswith(".abi3.so")}  # where there is a compiler
     assert names - library == tree
@@ -125,7 +125,8 @@ def test_the_source_distribution_holds_the_tests_with_what_they_need(wheel: Path
     (source,) = wheel.parent.glob("*.tar.gz")
     with tarfile.open(source) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    tree = {path.relative_to(ROOT).as_posix() for folder in BESIDE for path in files_of(folder)}
+    folders = [*BESIDE, "kernels/native/src"]
+    tree = {path.relative_to(ROOT).as_posix() for folder in folders for path in files_of(folder)}
     assert names >= {*FILES, *tree} - {name for name in tree if name.startswith("examples/out/")}
     assert not [name for name in names if name.endswith(".pyc")]
 

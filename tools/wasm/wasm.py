@@ -117,7 +117,7 @@ def build_wheel(wheels: Path) -> None:
         wheels,
         ROOT,
     ]
-    subprocess.run(build, env={**os.environ, "ACTORFLOW_NATIVE": "none"}, check=True)
+    subprocess.run(build, env={**os.environ, "ACTORFLOW_COMPILE": "none"}, check=True)
 
 
 if __name__ == "__main__":
