@@ -20,7 +20,7 @@ from .snapshot import at_one_instant, put_back, states_of, targets
 @kernel("TakeCopies")
 async def take_copies(
     xp: Any, *, handles: Sequence[str], dtypes: Sequence[Any], state: bool, ctx: KernelContext
-) -> tuple[Any, ...]:
+) -> Any:
     variables = targets(ctx, handles, handles, ())
     if empty := [target.key for target in variables if not target.state.initialized]:
         raise FailedPreconditionError(
@@ -28,9 +28,9 @@ async def take_copies(
             hint="Run their initializers first.",
         )
 
-    def take() -> tuple[Any, ...]:
+    def take() -> Any:
         values = [target.state.on_host() for target in variables]
-        return (*values, _text(encode_states(states_of(ctx.nodes)) if state else b""))
+        return _outputs(values, encode_states(states_of(ctx.nodes)) if state else b"")
 
     return await at_one_instant((target.state for target in variables), take)
 
@@ -64,9 +64,9 @@ def give_copies(
     keys: Sequence[str],
     dtypes: Sequence[Any],
     ctx: KernelContext,
-) -> tuple[Any, ...]:
+) -> Any:
     content = _copies(ctx).give(owner, int(stamp), part)
-    return (*(content.values[key] for key in keys), _text(content.state))
+    return _outputs([content.values[key] for key in keys], content.state)
 
 
 @kernel("AdoptCopies")
@@ -92,10 +92,11 @@ def _copies(ctx: KernelContext) -> KeptCopies:
     return ctx.resources.lookup_or_create("", NAME, KeptCopies, KeptCopies)
 
 
-def _text(content: bytes) -> Any:
-    value = np.empty((), object)
-    value[()] = content
-    return value
+def _outputs(values: Sequence[Any], state: bytes) -> Any:
+    """The outputs of a kernel: the values and the state as a text, or the text alone where there are no values."""
+    text = np.empty((), object)
+    text[()] = state
+    return (*values, text) if values else text
 
 
 def _copied(value: Any, ctx: KernelContext) -> Any:

@@ -15,6 +15,7 @@ from actorflow import errors
 from actorflow.base.registry import opdef
 from actorflow.base.registry.plugins import import_ops
 from actorflow.cluster.master.graph_partitioner import task_of
+from actorflow.graph.ops.state.copies import give_copies, keep_copies, take_copies
 from actorflow.supervisor import Restored
 from actorflow.training.supervisor.moving import effects
 from actorflow.training.supervisor.moving.effects import Effect, effect_of, reach_of
@@ -154,6 +155,16 @@ async def test_no_update_is_lost_with_a_server(tmp_path: Path, update: str) -> N
                 if isinstance(event, Restored) and event.from_copies:
                     break
             assert await supervisor.run(model.x) == before
+
+
+async def test_a_task_without_variables_keeps_a_text_alone() -> None:
+    with af.Graph().as_default() as graph:
+        taken = take_copies(handles=(), dtypes=(), state=True, name="take")
+        kept = keep_copies(af.constant([1, 0], af.int64), taken, [], owner="a", part="p", keys=(), name="keep")
+        with af.control_dependencies([kept]):
+            back = give_copies(af.constant(1, af.int64), owner="a", part="p", keys=(), dtypes=(), name="give")
+    async with af.Session("", graph) as session:
+        assert [type(value) for value in await session.run([taken, back])] == [bytes, bytes]
 
 
 @pytest.mark.parametrize("copies", [0, 1])
