@@ -15,8 +15,6 @@ from actorflow.graph.tensor import Operation, Tensor
 from actorflow.public import public
 
 _GROWTH_WARNING = 1000
-_OF_ONE_TOWER = frozenset(("update_ops", "summaries"))
-"""The collections that hold what a step does once, however many logical workers it has: the first of them does it."""
 
 
 @public("af")
@@ -169,7 +167,7 @@ class Elements(Scoped):
 
     def add_to_collection(self, name: str, value: Any) -> None:
         tower = of(self).tower
-        if tower is not None and tower.number > 0 and name in _OF_ONE_TOWER:
+        if tower is not None and not tower.collects(name):
             return
         self._collections.setdefault(name, []).append(value)
 

@@ -56,6 +56,15 @@ class Tower(Protocol):
     def apply(self, optimizer: Any, pairs: Sequence[Any], global_step: Any, name: str | None) -> Operation:
         """Takes the gradients of one worker in place of the optimizer."""
 
+    def change(self, variable: Any, write: Callable[[], Any]) -> Any:
+        """The result of `write`, or that of the first worker for a variable that the first worker alone changes."""
+
+    def move(self, variable: Any, value: Any, write: Callable[[Any], Any]) -> Any:
+        """The result of `write` for `value`; if updates are joined, with the last worker for the mean of all workers' values."""
+
+    def collects(self, collection: str) -> bool:
+        """Whether the graph keeps what this worker adds to a collection."""
+
 
 class Launches(Protocol):
     """A thread on which ops run that were called, while the program goes on (`actorflow.engine.eager.launches`)."""

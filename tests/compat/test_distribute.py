@@ -204,3 +204,81 @@ def test_several_workers_are_a_single_program(monkeypatch: pytest.MonkeyPatch) -
     union = tf.distribute.cluster_resolver.UnionResolver(simple, resolver)
     assert union.cluster_spec().as_dict() == {"ps": ["c:3"], "worker": ["a:1", "b:2"]}
     assert union.master() == "grpc://c:3"
+
+
+# ---- variables that replicas change
+
+
+def changed(kind: str | None, write: Callable[[Any, Any], Any], count: int = 2) -> tuple[float, list[float]]:
+    """The value behind a step that changes a variable by 1 in the first replica and 2 in the second, and their results."""
+    with tf.Graph().as_default():
+        strategy = tf.distribute.MirroredStrategy(cpus(count))
+        with strategy.scope():
+            if kind is None:
+                variable = tf.train.get_or_create_global_step()
+            else:
+                aggregation = getattr(tf.VariableAggregation, kind)
+                variable = tf.get_variable("c", [], initializer=tf.zeros_initializer(), aggregation=aggregation)
+
+            def step() -> Any:
+                number = tf.distribute.get_replica_context().replica_id_in_sync_group
+                return tf.identity(write(variable, tf.cast(number, variable.dtype.base_dtype) + 1))
+
+            results = strategy.experimental_local_results(strategy.experimental_run_v2(step))
+            with tf.Session() as session:
+                session.run(tf.global_variables_initializer())
+                values = session.run(results)
+                return float(session.run(variable)), [float(value) for value in values]
+
+
+@pytest.mark.parametrize(
+    ("kind", "write", "value"),
+    [
+        (None, lambda v, delta: v.assign_add(1), 1.0),
+        (None, lambda v, delta: tf.assign_add(v, 1), 1.0),
+        (None, lambda v, delta: tf.assign(v, delta), 1.0),
+        ("ONLY_FIRST_REPLICA", lambda v, delta: v.assign(delta), 1.0),
+        ("ONLY_FIRST_REPLICA", lambda v, delta: v.assign_add(delta), 1.0),
+        ("ONLY_FIRST_REPLICA", lambda v, delta: tf.assign_sub(v, delta), -1.0),
+    ],
+)
+def test_the_first_replica_alone_changes_some_variables(kind: str | None, write: Any, value: float) -> None:
+    assert changed(kind, write) == (value, [value, value])
+
+
+@pytest.mark.parametrize(
+    ("write", "value"), [(lambda v, delta: v.assign_add(delta), 3.0), (lambda v, delta: tf.assign_sub(v, delta), -3.0)]
+)
+def test_changes_of_replicas_are_added(write: Any, value: float) -> None:
+    assert changed("SUM", write)[0] == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "write"),
+    [
+        ("SUM", lambda v, delta: v.assign(delta)),
+        ("MEAN", lambda v, delta: v.assign(delta)),
+        ("MEAN", lambda v, delta: v.assign_add(delta)),
+        ("MEAN", lambda v, delta: tf.assign_sub(v, delta)),
+        ("NONE", lambda v, delta: v.assign_add(delta)),
+        ("NONE", lambda v, delta: v.scatter_nd_update([[]], [delta])),
+        ("ONLY_FIRST_REPLICA", lambda v, delta: v.scatter_nd_add([[]], [delta])),
+    ],
+)
+def test_changes_that_cannot_be_joined_are_refused(kind: str, write: Any) -> None:
+    with pytest.raises(NotImplementedError, match=f"in 2 replicas with aggregation {kind}"):
+        changed(kind, write)
+
+
+@pytest.mark.parametrize("kind", ["SUM", "MEAN", "NONE", "ONLY_FIRST_REPLICA"])
+def test_a_single_replica_changes_any_variable(kind: str) -> None:
+    assert changed(kind, lambda v, delta: v.assign(delta), 1) == (1.0, [1.0])
+
+
+def test_replicas_that_change_other_variables_than_the_first_are_refused() -> None:
+    def write(variable: Any, delta: Any) -> Any:
+        first = tf.distribute.get_replica_context()._number == 0
+        return delta if first else variable.assign(delta)
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match="worker 0 does not in this place"):
+        changed("ONLY_FIRST_REPLICA", write)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import actorflow as af
 from actorflow.compat.distribute.context import Arguments, Moment, ReplicaContext, entered
 from actorflow.compat.distribute.values import select, together
+from actorflow.errors import InvalidArgumentError
+from actorflow.graph import scopes
 from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.graph.variables.collections import GraphKeys
+from actorflow.graph.variables.creators import variable_creator_scope
 from actorflow.models.train.replicas.towers import Outside, Towers
 
 
@@ -35,20 +40,58 @@ def for_each(strategy: Any, fn: Callable[..., Any], args: Sequence[Any], kwargs:
         )
     graph = get_default_graph()
     towers = Towers(graph, Outside(graph), count, "worker", None, None, sums=True)
-    results = [
-        _replica(strategy, towers, number, fn, select(tuple(args), number), select(named, number))
-        for number in range(count)
-    ]
+    variables = _Variables(graph)
+    results = []
+    for number in range(count):
+        with _entered(strategy, towers, number), variables.shared(number):
+            results.append(fn(*select(tuple(args), number), **select(named, number)))
     towers.check()
     return together(results)
 
 
-def _replica(strategy: Any, towers: Towers, number: int, fn: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+@contextmanager
+def _entered(strategy: Any, towers: Towers, number: int) -> Iterator[None]:
     losses = towers.graph.get_collection_ref(GraphKeys.LOSSES)
     others = list(losses)
     losses.clear()
     try:
         with entered(Moment(strategy, ReplicaContext(strategy, number))), towers.entered(number):
-            return fn(*args, **kwargs)
+            yield
     finally:
         losses[:] = [*others, *([] if number else losses)]
+
+
+class _Variables:
+    """The variables that the first replica makes, which the others share: of layers, of metrics, and by `tf.Variable`."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._lists: dict[tuple[str, str | None], list[Any]] = {}
+
+    @contextmanager
+    def shared(self, number: int) -> Iterator[None]:
+        """Within the block of a replica, a variable of a scope and a name is that of the first replica, in the same order."""
+        inside = scopes.of(self._graph).names
+        turns: dict[tuple[str, str | None], int] = {}
+
+        def create(next_creator: Any, **arguments: Any) -> Any:
+            if scopes.of(self._graph).tower is None:  # a slot of an optimizer, which all replicas share
+                return next_creator(**arguments)
+            names = scopes.of(self._graph).names
+            key = (names.removeprefix(inside).lstrip("/"), arguments.get("name"))
+            shared = self._lists.setdefault(key, [])
+            if number == 0:
+                with scopes.changed(self._graph, names=key[0]):
+                    shared.append(next_creator(**arguments))
+                return shared[-1]
+            turns[key] = turns.get(key, 0) + 1
+            if turns[key] > len(shared):
+                raise InvalidArgumentError(
+                    f"Replica {number} makes a variable {key[1] or 'Variable'} in the scope {key[0]!r}, which the first replica "
+                    "does not make.",
+                    hint="Let the function of the replicas make the same variables each time.",
+                )
+            return shared[turns[key] - 1]
+
+        with variable_creator_scope(create):
+            yield

@@ -8,6 +8,7 @@ from typing import Any
 import actorflow.compat.v1 as v1
 from actorflow.graph.losses import weighted
 from actorflow.graph.ops.flow import control
+from actorflow.graph.variables.updates import move
 from actorflow.models.metrics import streaming
 from actorflow.models.metrics.thresholds import counts_at
 
@@ -174,7 +175,7 @@ def assign_moving_average(
     with v1.name_scope(name, "AssignMovingAvg", [variable, value, decay]):
         rest = v1.cast(1.0 - v1.cast(decay, v1.float32), variable.dtype.base_dtype)
         if not zero_debias:
-            return v1.assign_sub(variable, (variable - value) * rest)
+            return move(variable, value, lambda mean: v1.assign_sub(variable, (variable - mean) * rest))
         with v1.variable_scope(variable.op.name, values=[variable, value], reuse=v1.AUTO_REUSE):
             zeros = v1.zeros_initializer()
             biased = v1.get_variable(
@@ -183,9 +184,13 @@ def assign_moving_average(
             step = v1.get_variable(
                 "local_step", shape=[], dtype=variable.dtype.base_dtype, initializer=zeros, trainable=False
             )
-        moved = v1.assign_sub(biased, (biased - value) * rest)
-        count = v1.assign_add(step, 1.0)
-        return v1.assign(variable, moved / (1.0 - v1.pow(1.0 - rest, count)))
+
+        def write(mean: Any) -> Any:
+            moved = v1.assign_sub(biased, (biased - mean) * rest)
+            count = v1.assign_add(step, 1.0)
+            return v1.assign(variable, moved / (1.0 - v1.pow(1.0 - rest, count)))
+
+        return move(variable, value, write)
 
 
 def weighted_moving_average(

@@ -27,7 +27,11 @@ class VariableSynchronization(enum.Enum):
 
 @public("tf")
 class VariableAggregation(enum.Enum):
-    """How updates of replicas are joined. It changes nothing here: each update of a replica counts.
+    """How the updates of several replicas are joined: the `aggregation` of a variable.
+
+    Without it, and with SUM, each `assign_add` and `assign_sub` of a replica counts. With ONLY_FIRST_REPLICA, and for the global
+    step, those of the first count alone. Other updates are refused with several replicas (NotImplementedError), as with MEAN
+    and NONE. Moving averages move towards the mean of all replicas.
 
     Example:
         >>> import actorflow.compat.v1 as tf

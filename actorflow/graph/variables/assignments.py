@@ -10,6 +10,7 @@ from actorflow.graph.ops.state import scatter as state_sparse
 from actorflow.graph.ops.state import scatter_nd as state_scatter
 from actorflow.graph.ops.state import variable as state
 from actorflow.graph.overloads import Overloads
+from actorflow.graph.scopes import of
 from actorflow.graph.tensor import Tensor, TensorLike
 
 
@@ -17,6 +18,8 @@ class Assignments(Overloads):
     """The writing methods of `Variable`, whose `handle` is the node that owns the value."""
 
     handle: Tensor
+    aggregation: Any = None
+    """How the updates of several replicas are joined, a value of `tf.VariableAggregation`; None if the program says nothing."""
 
     def assign(
         self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
@@ -37,7 +40,8 @@ class Assignments(Overloads):
         Returns:
             A tensor, or an operation with `read_value=False`.
         """
-        return (state.assign_value if read_value else state.assign_target)(self.handle, value, name=name or "Assign")
+        assign = state.assign_value if read_value else state.assign_target
+        return self._changed(lambda: assign(self.handle, value, name=name or "Assign"))
 
     def assign_add(
         self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
@@ -54,7 +58,7 @@ class Assignments(Overloads):
             A tensor, or an operation with `read_value=False`.
         """
         assign = state.assign_add_value if read_value else state.assign_add_target
-        return assign(self.handle, delta, name=name or "AssignAdd")
+        return self._changed(lambda: assign(self.handle, delta, name=name or "AssignAdd"))
 
     def assign_sub(
         self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
@@ -77,7 +81,7 @@ class Assignments(Overloads):
             A tensor, or an operation with `read_value=False`.
         """
         assign = state.assign_sub_value if read_value else state.assign_sub_target
-        return assign(self.handle, delta, name=name or "AssignSub")
+        return self._changed(lambda: assign(self.handle, delta, name=name or "AssignSub"))
 
     def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
         """Sets the rows of `sparse_delta`; gives the whole value then.
@@ -194,6 +198,10 @@ class Assignments(Overloads):
              [-7.  4.]]
         """
         return state_scatter.scatter_nd_sub_value(self.handle, indices, updates, name=name)
+
+    def _changed(self, write: Callable[[], Any]) -> Any:
+        tower = of(self.handle.graph).tower
+        return write() if tower is None else tower.change(self, write)
 
     def _scatter(self, update: Callable[..., Tensor], delta: Any, name: str | None) -> Tensor:
         if not isinstance(delta, IndexedSlices):

@@ -63,7 +63,10 @@ def get_by_full_name(
                 where=user_line(),
             )
         )
-    return _get_single(name, shape, kind, **facts)
+    variable = _get_single(name, shape, kind, **facts)
+    if aggregation is not None:
+        variable.aggregation = aggregation
+    return variable
 
 
 def _get_partitioned(

@@ -241,7 +241,8 @@ def get_variable(
         partitioner: `f(shape, dtype)` says into how many slices the variable is cut along each dimension. Each slice
             `i` is a variable `name/part_i`; the result is then a `PartitionedVariable`. Scalars are not cut.
         validate_shape: whether the initial value's shape has to be known and stays the variable's shape.
-        use_resource, synchronization, aggregation: accepted for compatibility, without effect.
+        use_resource, synchronization: accepted for compatibility, without effect.
+        aggregation: see `Variable`.
         custom_getter: called as `custom_getter(getter, name=..., ...)` in place of the getter.
         constraint: a function that optimizers apply to the value after each update.
         reuse: True: the variable has to exist; AUTO_REUSE: it is made if it does not; None: as the scope says.
@@ -268,6 +269,7 @@ def get_variable(
         "partitioner": scope.partitioner if partitioner is None else partitioner,
         "validate_shape": validate_shape,
         "constraint": scope.constraint if constraint is None else constraint,
+        **({} if aggregation is None else {"aggregation": aggregation}),
     }
     getter = _chained(scope.custom_getter, custom_getter)
     if getter is None:

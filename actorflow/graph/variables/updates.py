@@ -7,8 +7,9 @@ optimizer's operation leaves them as they were, and nothing shows it until the m
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from actorflow.errors import Where
 from actorflow.graph.graph import Graph
@@ -48,10 +49,17 @@ def node_of(output: Operation | Tensor) -> str:
     return output.op.name if isinstance(output, Tensor) else output.name
 
 
+def move(variable: Any, value: Any, write: Callable[[Any], Any]) -> Any:
+    """The result of `write`, which moves an average towards `value`. Replicas of `tf.distribute` move it once, with the last of
+    them, towards the mean of their values; before it the result is what the variable holds."""
+    tower = of(variable.graph).tower
+    return write(value) if tower is None else tower.move(variable, value, write)
+
+
 def record_updates(graph: Graph, updates: LayerUpdates) -> None:
-    """Keeps with the graph which layer the updates belong to. Of several logical workers the first makes the updates."""
+    """Keeps with the graph which layer the updates belong to, if it keeps the updates of this logical worker."""
     tower = of(graph).tower
-    if tower is not None and tower.number > 0:
+    if tower is not None and not tower.collects(GraphKeys.UPDATE_OPS):
         return
     graph.get_collection_ref(_UPDATES).append(updates)
 

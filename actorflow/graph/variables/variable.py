@@ -95,7 +95,8 @@ class Variable(Assignments, metaclass=Created):
             dtype: the initial value is converted to it.
             expected_shape: what the shape has to be.
             constraint: a function that optimizers apply to the value after each update.
-            use_resource, synchronization, aggregation: change nothing; each variable is read as a snapshot.
+            use_resource, synchronization: change nothing; each variable is read as a snapshot.
+            aggregation: how replicas of `tf.distribute` join their updates; kept as it is.
             shape: the same as `expected_shape`, under the name of later versions.
             variable_def: the names of the tensors of a variable that the default graph has already, as an import made them; all
                 else is left out then.
@@ -132,6 +133,7 @@ class Variable(Assignments, metaclass=Created):
                 with graph.device(caching_device):
                     self._snapshot = identity(self._snapshot, name="cached")
         self.trainable = trainable
+        self.aggregation = aggregation
         self.constraint = constraint
         self._save_slice_info: Any = None
         chosen = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)

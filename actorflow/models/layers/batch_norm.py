@@ -22,6 +22,7 @@ from actorflow.graph.ops.nn.activation import relu
 from actorflow.graph.ops.nn.moments import batch_normalization, moments
 from actorflow.graph.ops.nn.normalization import fused_batch_norm
 from actorflow.graph.tensor import Operation, Tensor
+from actorflow.graph.variables.updates import move
 from actorflow.graph.variables.variable import Variable
 from actorflow.models.layers.arguments import (
     ONES,
@@ -359,9 +360,11 @@ def moving_average(variable: Variable, value: Tensor, momentum: float, training:
         step = convert_to_tensor(1.0 - momentum, kind, name="decay")
         if isinstance(training, Tensor):
             step = where(training, step, zeros([], kind))
-        moved: Operation = variable.assign_sub(
-            (convert_to_tensor(variable) - cast(value, kind)) * step, read_value=False, name=scope
-        )
+
+        def write(mean: Tensor) -> Any:
+            return variable.assign_sub((convert_to_tensor(variable) - mean) * step, read_value=False, name=scope)
+
+        moved: Operation = move(variable, cast(value, kind), write)
     return moved
 
 

@@ -7,6 +7,7 @@ nothing: each update is atomic, whatever it says.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from actorflow.graph.convert import convert_to_tensor
@@ -17,6 +18,7 @@ from actorflow.graph.ops.math.cumulative import range_
 from actorflow.graph.ops.state import scatter as state_sparse
 from actorflow.graph.ops.state import scatter_nd as state_scatter
 from actorflow.graph.ops.state import variable as state
+from actorflow.graph.scopes import of
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.public import public
 
@@ -47,7 +49,14 @@ def assign(
         ValueError: the shape is not the variable's.
         TypeError: the type is not the variable's, or `ref` is not a reference.
     """
-    return state.assign_value(ref, value, validate_shape=validate_shape is not False, name=name)
+    return _changed(ref, lambda: state.assign_value(ref, value, validate_shape=validate_shape is not False, name=name))
+
+
+def _changed(ref: Any, write: Callable[[], Tensor]) -> Tensor:
+    handle = getattr(ref, "handle", ref)
+    tower = of(handle.graph).tower if isinstance(handle, Tensor) else None
+    result: Tensor = write() if tower is None else tower.change(ref, write)
+    return result
 
 
 @public("af")
@@ -64,7 +73,7 @@ def assign_add(ref: Any, value: TensorLike, use_locking: bool | None = None, nam
         value: of the variable's type and shape.
         use_locking: taken, and not used: each update is one step.
     """
-    return state.assign_add_value(ref, value, name=name)
+    return _changed(ref, lambda: state.assign_add_value(ref, value, name=name))
 
 
 @public("af")
@@ -81,7 +90,7 @@ def assign_sub(ref: Any, value: TensorLike, use_locking: bool | None = None, nam
         value: of the variable's type and shape.
         use_locking: taken, and not used: each update is one step.
     """
-    return state.assign_sub_value(ref, value, name=name)
+    return _changed(ref, lambda: state.assign_sub_value(ref, value, name=name))
 
 
 @public("af")

@@ -21,6 +21,7 @@ from actorflow.graph.variables.collections import (
     moving_average_variables,
     trainable_variables,
 )
+from actorflow.graph.variables.updates import move
 from actorflow.graph.variables.variable import Variable
 from actorflow.models.train.optimizers.slot_creator import create_slot, create_zeros_slot
 from actorflow.public import public
@@ -107,14 +108,19 @@ class ExponentialMovingAverage:
         average = self._averages[value]
         rest = 1.0 - cast(decay, average.dtype)
         with average.graph.colocate_with(average.handle):
-            if value not in self._biased:
-                update: Operation = average.assign_sub((average - value) * rest, read_value=False)
-                return update
-            biased, steps = self._biased[value]
-            total = biased.assign_sub((biased - value) * rest)
-            count = steps.assign_add(1.0)
-            unbiased = total / (1.0 - pow(cast(decay, average.dtype), count))
-            update = average.assign(unbiased, read_value=False)
+
+            def write(mean: Tensor) -> Operation:
+                if value not in self._biased:
+                    moved: Operation = average.assign_sub((average - mean) * rest, read_value=False)
+                    return moved
+                biased, steps = self._biased[value]
+                total = biased.assign_sub((biased - mean) * rest)
+                count = steps.assign_add(1.0)
+                unbiased = total / (1.0 - pow(cast(decay, average.dtype), count))
+                moved = average.assign(unbiased, read_value=False)
+                return moved
+
+            update: Operation = move(average, convert_to_tensor(value), write)
             return update
 
     def average(self, var: Variable | Tensor) -> Variable | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,12 +20,16 @@ from actorflow.graph.ops.array.join import stack
 from actorflow.graph.ops.flow.control import group, no_op
 from actorflow.graph.ops.math.cast import cast
 from actorflow.graph.tensor import Operation, Tensor
+from actorflow.graph.variables.collections import GraphKeys
 from actorflow.graph.variables.scope import get_variable_scope, variable_scope
 from actorflow.models.train.global_steps import get_global_step
 from actorflow.models.train.replicas.batch_shares import Weights, tree_mean, tree_sum
+from actorflow.models.train.replicas.changes import Changes
 
 _BUILDS = "logical_workers"
 """The collection that counts the builds of a graph."""
+_ONCE = frozenset((GraphKeys.UPDATE_OPS, GraphKeys.SUMMARIES))
+"""The collections that hold what a step does once, however many logical workers it has: the first of them does it."""
 _COUNTING = ("AssignAdd", "AssignAddVariableOp", "CountUpTo")
 
 
@@ -102,6 +106,7 @@ class Towers:
         self._step: Tensor | None = None
         self._nothing: Operation | None = None
         self._counts_steps = False
+        self.changes = Changes(self, joins=sums)
 
     def device(self, number: int) -> str:
         """The device that the nodes of a worker ask for; a single worker is wherever the placement has it."""
@@ -245,12 +250,26 @@ class _Tower:
                 hint="Draw with random_uniform, random_normal, truncated_normal, random_shuffle or multinomial there, or draw "
                 "before the logical workers and hand them their shares.",
             )
+        self._towers.changes.check(self.number, operation)
         mine = DeviceSpec.parse(operation.device)
         if mine.job not in (None, self._towers._job) or mine.task is not None:
             return None
         if keeps(operation.node) or any(t.dtype.is_ref or t.dtype.kind == "R" for t in operation.inputs):
             return str(self._towers.graph.asked(operation, self._towers.outside.devices, mine))
         return self._towers.device(self.number)
+
+    def change(self, variable: Any, write: Callable[[], Any]) -> Any:
+        """See `actorflow.graph.scopes.Tower`."""
+        return self._towers.changes.change(self.number, variable, write)
+
+    def move(self, variable: Any, value: Any, write: Callable[[Any], Any]) -> Any:
+        """See `actorflow.graph.scopes.Tower`."""
+        return self._towers.changes.move(self.number, variable, value, write)
+
+    def collects(self, collection: str) -> bool:
+        """See `actorflow.graph.scopes.Tower`."""
+        joined = self._towers.changes.joins and collection == GraphKeys.UPDATE_OPS
+        return self.number == 0 or joined or collection not in _ONCE
 
     def seed(self, op_seed: int | None, what: str) -> Tensor:
         """See `actorflow.graph.scopes.Tower`."""
