@@ -63,6 +63,10 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "estimator.canned.metric_keys": {"MetricKeys": "actorflow.compat.estimator.keys:MetricKeys"},
     "estimator.canned.prediction_keys": {"PredictionKeys": "actorflow.compat.estimator.keys:PredictionKeys"},
+    "estimator.model_fn": {
+        "LOSS_METRIC_KEY": "actorflow.compat.estimator.keys:MetricKeys.LOSS",
+        "AVERAGE_LOSS_METRIC_KEY": "actorflow.compat.estimator.keys:MetricKeys.LOSS_MEAN",
+    },
     "estimator.run_config": {"TaskType": "actorflow.compat.estimator.keys:TaskType"},
     "framework.composite_tensor": {"CompositeTensor": "standins:CompositeTensor"},
     "framework.type_spec": {"BatchableTypeSpec": "refused:TYPE_SPEC"},
@@ -353,4 +357,7 @@ def get(place: str) -> Any:
             thing = getattr(thing, part)
         return thing
     home = f"actorflow.compat.door.{module}" if module in _BESIDE else module
-    return getattr(importlib.import_module(home), name)
+    thing = importlib.import_module(home)
+    for part in name.split("."):
+        thing = getattr(thing, part)
+    return thing

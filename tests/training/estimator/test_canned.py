@@ -88,9 +88,21 @@ async def test_feature_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("head", "label", "keys"),
     [
-        (lambda: af.estimator.MultiLabelHead(2), np.array([[1.0, 0.0]] * 4, np.float32), {"logits", "probabilities"}),
-        (lambda: af.estimator.PoissonRegressionHead(), np.array([1.0, 2.0, 0.0, 4.0], np.float32), {"predictions"}),
-        (lambda: af.estimator.LogisticRegressionHead(), np.array([0.1, 0.5, 0.9, 1.0], np.float32), {"predictions"}),
+        (
+            lambda: af.estimator.MultiLabelHead(2),
+            np.array([[1.0, 0.0]] * 4, np.float32),
+            {"logits", "probabilities", "classes"},
+        ),
+        (
+            lambda: af.estimator.PoissonRegressionHead(),
+            np.array([1.0, 2.0, 0.0, 4.0], np.float32),
+            {"predictions", "logits"},
+        ),
+        (
+            lambda: af.estimator.LogisticRegressionHead(),
+            np.array([0.1, 0.5, 0.9, 1.0], np.float32),
+            {"predictions", "logits"},
+        ),
     ],
 )
 async def test_heads_make_models_of_ones_own(head: Any, label: Any, keys: set[str], tmp_path: Path) -> None:
@@ -173,7 +185,7 @@ async def test_mistakes_of_the_input_are_told(tmp_path: Path) -> None:
     inputs = af.estimator.inputs.numpy_input_fn({"a": np.ones(3, np.float32)}, np.ones(3, np.int64), shuffle=False)
     with pytest.raises(ValueError, match=r"was made in another graph .* input_fn=f"):
         await made.train(inputs())
-    with pytest.raises(af.errors.InvalidArgumentError, match=r"^assertion failed: Labels must be < n_classes=2"):
+    with pytest.raises(af.errors.InvalidArgumentError, match=r"^assertion failed: Labels must be <= n_classes - 1"):
         await af.estimator.LinearClassifier(["a"], str(tmp_path)).train([({"a": np.ones(3)}, np.full(3, 2))])
 
 

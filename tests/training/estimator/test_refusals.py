@@ -16,7 +16,7 @@ EARLIER = {
     "warm start of an unknown": ["ValueError", "There is no variable 'strange' to warm-start."],
     "labels of words": ["ValueError", "Labels dtype should be integer. Instead got string. Give a label_vocabulary"],
     "labels no words": ["ValueError", "Labels dtype should be string if there is a vocabulary. Instead got int64."],
-    "weights of words": ["TypeError", "Input 'x' has type string, but it takes: "],
+    "weights of words": ["ValueError", "Weight column should be castable to float. Given dtype: string"],
     "vocabulary of two": ["ValueError", "label_vocabulary should have 3 items, one for each class."],
     "MultiHead of one name": ["ValueError", "The names of heads must differ."],
     "stop estimator": ["TypeError", "`estimator` must have type `tf.estimator.Estimator`. Got: OBJECT"],

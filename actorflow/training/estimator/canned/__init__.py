@@ -1,9 +1,6 @@
 """Canned Estimators: models that are ready (`tf.estimator.DNNClassifier` and the like).
 
-head.py          `Head`: from logits to a loss, predictions and metrics
-class_heads.py   the heads of classifiers
-number_heads.py  the heads of regressions
-multi_head.py    several heads on one model
+heads/           `Head`: from logits to a loss, predictions and metrics
 columns.py       features as one matrix, or as a linear sum
 logits.py        from features to logits: deep, linear, or a bias alone
 model_fn.py      a model function out of logits, a head and optimizers

@@ -7,9 +7,9 @@ from typing import Any
 
 from actorflow.graph.losses.weighted import Reduction
 from actorflow.training.estimator.canned import logits as _logits
-from actorflow.training.estimator.canned.head import Head
+from actorflow.training.estimator.canned.heads.head import Head
+from actorflow.training.estimator.canned.heads.number_heads import RegressionHead
 from actorflow.training.estimator.canned.model_fn import class_head, model_fn
-from actorflow.training.estimator.canned.number_heads import RegressionHead
 
 _RATE = 0.3
 

@@ -9,10 +9,10 @@ import actorflow as af
 from actorflow.graph.losses.weighted import Reduction
 from actorflow.training.estimator.canned import logits as _logits
 from actorflow.training.estimator.canned.columns import checked
-from actorflow.training.estimator.canned.head import Head
+from actorflow.training.estimator.canned.heads.head import Head
+from actorflow.training.estimator.canned.heads.number_heads import RegressionHead
 from actorflow.training.estimator.canned.linear import linear_rate
 from actorflow.training.estimator.canned.model_fn import Part, class_head, model_fn
-from actorflow.training.estimator.canned.number_heads import RegressionHead
 
 _DEEP_RATE, _LINEAR_RATE = 0.001, 0.005
 

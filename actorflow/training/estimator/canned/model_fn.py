@@ -7,8 +7,8 @@ from typing import Any
 
 import actorflow as af
 from actorflow.training.estimator.canned import logits as _logits
-from actorflow.training.estimator.canned.class_heads import BinaryClassHead, MultiClassHead
-from actorflow.training.estimator.canned.head import Head
+from actorflow.training.estimator.canned.heads.class_heads import BinaryClassHead, MultiClassHead
+from actorflow.training.estimator.canned.heads.head import Head
 from actorflow.training.estimator.spec import EstimatorSpec
 
 _OPTIMIZERS: dict[str, Callable[[float], Any]] = {

@@ -8,7 +8,15 @@ from typing import Any
 import actorflow as af
 from actorflow.graph.losses.weighted import Reduction
 from actorflow.graph.tensor import Tensor
+from actorflow.models.feature_column.numeric import NumericColumn
 from actorflow.public import public
+from actorflow.training.estimator.canned.heads.shapes import (
+    NO_LABELS,
+    fitted_labels,
+    fitted_logits,
+    fitted_losses,
+    fitted_weights,
+)
 from actorflow.training.estimator.export.outputs import ExportOutput, PredictOutput
 from actorflow.training.estimator.inputs.source import arguments
 from actorflow.training.estimator.spec import EstimatorSpec, ModeKeys
@@ -32,7 +40,7 @@ class Head:
 
     Args:
         logits_dimension: how many logits there are for an example.
-        weight_column: the key of a feature that weighs examples.
+        weight_column: the key of a feature that weighs examples, or a numeric column.
         loss_reduction: how the losses of a batch become one loss.
         name: stands at the end of the names of metrics.
         loss_fn: gives the losses of the examples instead of the head's own.
@@ -41,26 +49,46 @@ class Head:
         ValueError: there is no such `loss_reduction`, or `loss_fn` takes other arguments.
     """
 
+    _loss_width = 1
+    """The last size of losses; that of logits for a regression."""
+    _weighs_logits = False
+    """Whether each logit may have a weight of its own."""
+
     def __init__(
         self,
-        logits_dimension: int,
-        weight_column: str | None = None,
+        logits_dimension: int = 1,
+        weight_column: Any = None,
         loss_reduction: str = Reduction.SUM_OVER_BATCH_SIZE,
         name: str | None = None,
         loss_fn: LossFn | None = None,
     ) -> None:
         if loss_reduction not in Reduction.all() or loss_reduction == Reduction.NONE:
             raise ValueError(f"Invalid loss_reduction: {loss_reduction}. See `tf.losses.Reduction` for valid options.")
-        self.logits_dimension, self.name, self.loss_reduction = logits_dimension, name, loss_reduction
+        self._logits_dimension, self._name, self._loss_reduction = logits_dimension, name, loss_reduction
         self._weight_column, self._loss_fn = weight_column, loss_fn
         if loss_fn is not None:
             self._loss_arguments = _loss_arguments(loss_fn)
+
+    @property
+    def logits_dimension(self) -> int:
+        """The last size of the logits."""
+        return self._logits_dimension
+
+    @property
+    def name(self) -> str | None:
+        """The name of the head, which stands at the end of the names of metrics."""
+        return self._name
+
+    @property
+    def loss_reduction(self) -> str:
+        """How the losses of a batch become one loss."""
+        return self._loss_reduction
 
     def _losses(self, labels: Tensor, logits: Tensor) -> Tensor:
         """The loss of each example, [batch, 1]."""
         raise NotImplementedError
 
-    def predictions(self, logits: Tensor) -> dict[Any, Tensor]:
+    def predictions(self, logits: Any, keys: Sequence[str] | None = None) -> dict[Any, Tensor]:
         """The predictions by name.
 
         Example:
@@ -74,8 +102,21 @@ class Head:
              [0]]
 
         Args:
-            logits: [batch, logits_dimension].
+            logits: [batch, logits_dimension], or of more dimensions before the last.
+            keys: the names of those to give; all of them unless given.
+
+        Raises:
+            ValueError: the head has no prediction of such a name.
         """
+        predictions = self._predictions(fitted_logits(logits, self.logits_dimension))
+        if wrong := [key for key in keys or () if key not in predictions]:
+            raise ValueError(
+                f"Prediction key must be in PredictionKeys, given: {wrong[0]}.Valid prediction keys include {list(predictions)}."
+            )
+        return {key: predictions[key] for key in keys or predictions}
+
+    def _predictions(self, logits: Tensor) -> dict[Any, Tensor]:
+        """All predictions by name."""
         raise NotImplementedError
 
     def exports(self, predictions: Mapping[Any, Tensor]) -> dict[str, ExportOutput]:
@@ -97,11 +138,18 @@ class Head:
         """The metrics by name, beside `average_loss`."""
         raise NotImplementedError
 
-    def _labels(self, labels: Any) -> Tensor:
+    def _labels(self, labels: Any, logits: Tensor) -> Tensor:
         """The labels as the losses take them, [batch, n]."""
-        return columns(labels, af.float32, self.logits_dimension)
+        return af.cast(fitted_labels(labels, logits, self.logits_dimension), af.float32)
 
-    def loss(self, labels: Any, logits: Any, features: Any = None, mode: str | None = None) -> Tensor:
+    def loss(
+        self,
+        labels: Any,
+        logits: Any,
+        features: Any = None,
+        mode: str | None = None,
+        regularization_losses: Sequence[Any] | None = None,
+    ) -> Tensor:
         """The loss of a batch, a scalar.
 
         Example:
@@ -115,27 +163,37 @@ class Head:
             logits: [batch, logits_dimension].
             features: the features, of which one may be weights.
             mode: one of the `ModeKeys`; without effect.
+            regularization_losses: losses that are added.
 
         Raises:
             ValueError: the labels do not fit.
         """
-        return self._measured(features, logits, labels, False)[0]
+        loss = self._measured(features, logits, labels, False)[0]
+        return af.add_n([loss, *regularization_losses]) if regularization_losses else loss
 
-    def _measured(self, features: Any, logits: Tensor, labels: Any, evaluates: bool) -> tuple[Tensor, Metrics]:
+    def _measured(self, features: Any, logits: Any, labels: Any, evaluates: bool) -> tuple[Tensor, Metrics]:
         """The loss, and for an evaluation the metrics."""
-        self._check(logits)
-        converted = self._labels(labels)
+        logits = fitted_logits(logits, self.logits_dimension)
+        converted = self._labels(labels, logits)
         losses = (
             self._losses(converted, logits) if self._loss_fn is None else self._by_function(converted, logits, features)
         )
-        weights = self._weights(features)
+        weights = self._weights(features, logits)
         loss = af.losses.compute_weighted_loss(losses, weights, reduction=self.loss_reduction, loss_collection=None)
         if not evaluates:
             return loss, {}
         mean = af.metrics.mean(losses, weights if self._weight_column else None, name="average_loss")
         metrics = {"average_loss": mean, **self._metrics(converted, logits, losses, weights)}
-        ending = f"/{self.name}" if self.name else ""
-        return loss, {f"{key}{ending}": pair for key, pair in metrics.items()}
+        return loss, {self._key(key): pair for key, pair in metrics.items()}
+
+    def _key(self, name: str) -> str:
+        return f"{name}/{self.name}" if self.name else name
+
+    def _evaluated(self, losses: Sequence[Any] | None) -> Metrics:
+        """The metric of the regularization, if there is any."""
+        if not losses:
+            return {}
+        return {self._key("regularization_loss"): af.metrics.mean(af.add_n([*losses]), name="regularization_loss")}
 
     def create_estimator_spec(
         self,
@@ -175,20 +233,21 @@ class Head:
         Raises:
             ValueError: there are no labels, or they do not fit, or there are both or none of an optimizer and `train_op_fn`.
         """
-        self._check(logits)
         predictions = self.predictions(logits)
         if mode == ModeKeys.PREDICT:
             return EstimatorSpec(mode, predictions, export_outputs=self.exports(predictions))
         if labels is None:
-            raise ValueError(
-                "You must provide a labels Tensor. Given: None. Suggested troubleshooting steps: Check that your data "
-                "contain your label feature. Check that your input_fn properly parses and returns labels."
-            )
+            raise ValueError(NO_LABELS)
         loss, metrics = self._measured(features, logits, labels, mode == ModeKeys.EVAL)
         if regularization_losses:
             loss = af.add_n([loss, *regularization_losses])
         if mode == ModeKeys.EVAL:
+            metrics |= self._evaluated(regularization_losses)
             return EstimatorSpec(mode, predictions, loss, eval_metric_ops=metrics)
+        with af.name_scope(None):
+            af.summary.scalar(self._key("loss"), loss)
+            if regularization_losses:
+                af.summary.scalar(self._key("regularization_loss"), af.add_n([*regularization_losses]))
         if (optimizer is None) == (train_op_fn is None):
             raise ValueError(f"train_op_fn and optimizer cannot both be {'set' if optimizer is not None else 'None'}.")
         if train_op_fn is None:
@@ -201,23 +260,19 @@ class Head:
     def _by_function(self, labels: Tensor, logits: Tensor, features: Any) -> Tensor:
         assert self._loss_fn is not None
         choices = {"labels": labels, "logits": logits, "features": features, "loss_reduction": self.loss_reduction}
-        return columns(self._loss_fn(**{name: choices[name] for name in self._loss_arguments}), af.float32)
+        losses = af.cast(self._loss_fn(**{name: choices[name] for name in self._loss_arguments}), af.float32)
+        return fitted_losses(losses, logits, self._loss_width)
 
-    def _check(self, logits: Any) -> None:
-        """Raises ValueError where logits are known to be of another width."""
-        shape = getattr(logits, "static_shape", None)
-        if shape is not None and (len(shape) < 2 or shape[-1] not in (None, self.logits_dimension)):
-            raise ValueError(
-                f"logits shape must be [D0, D1, ... DN, logits_dimension], got {logits.shape}, where the "
-                f"logits_dimension is {self.logits_dimension}."
-            )
-
-    def _weights(self, features: Any) -> Any:
-        if self._weight_column is None:
+    def _weights(self, features: Any, logits: Tensor) -> Any:
+        column = self._weight_column
+        if column is None:
             return 1.0
-        if not isinstance(features, Mapping) or self._weight_column not in features:
-            raise ValueError(f"Feature {self._weight_column} is not in features dictionary.")
-        return columns(features[self._weight_column], af.float32)
+        key = column.key if isinstance(column, NumericColumn) else column
+        if not isinstance(features, Mapping) or key not in features:
+            raise ValueError(f"Feature {key} is not in features dictionary.")
+        normalize = getattr(column, "normalizer_fn", None)
+        weights = features[key] if normalize is None else normalize(features[key])
+        return fitted_weights(weights, logits, self._weighs_logits)
 
 
 def _loss_arguments(loss_fn: LossFn) -> set[str]:
@@ -228,21 +283,3 @@ def _loss_arguments(loss_fn: LossFn) -> set[str]:
     if unknown := sorted(taken - {"labels", "logits", "features", "loss_reduction"}):
         raise ValueError(f"loss_fn has unexpected args: {unknown}")
     return taken
-
-
-def columns(values: Any, dtype: Any, width: int | None = None) -> Tensor:
-    """Values of examples as a matrix of this type.
-
-    Raises:
-        ValueError: it is known to be of another width.
-    """
-    tensor = af.convert_to_tensor(values)
-    tensor = tensor if tensor.dtype == dtype else af.cast(tensor, dtype)
-    tensor = af.expand_dims(tensor, 1) if tensor.shape.ndims == 1 else tensor
-    size = None if tensor.static_shape is None else tensor.static_shape[-1]
-    if None not in (width, size) and width != size:
-        raise ValueError(
-            f"Mismatched label shape. Expected labels dimension={width}.  Received {size}. If the classifier expects "
-            "one-hot labels, look at its n_classes; otherwise at the shape of the labels."
-        )
-    return tensor

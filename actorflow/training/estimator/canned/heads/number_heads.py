@@ -9,7 +9,8 @@ import actorflow as af
 from actorflow.graph.losses.weighted import Reduction
 from actorflow.graph.tensor import Tensor
 from actorflow.public import public
-from actorflow.training.estimator.canned.head import DEFAULT, Head, LossFn, Metrics
+from actorflow.training.estimator.canned.heads.head import DEFAULT, Head, LossFn, Metrics
+from actorflow.training.estimator.canned.heads.shapes import in_range
 from actorflow.training.estimator.export.outputs import ExportOutput, PredictOutput, RegressionOutput
 
 
@@ -35,6 +36,8 @@ class RegressionHead(Head):
         ValueError: `label_dimension` is not positive.
     """
 
+    _weighs_logits = True
+
     def __init__(
         self,
         label_dimension: int = 1,
@@ -47,14 +50,15 @@ class RegressionHead(Head):
         if label_dimension < 1:
             raise ValueError(f"Invalid label_dimension {label_dimension}.")
         super().__init__(label_dimension, weight_column, loss_reduction, name, loss_fn)
+        self._loss_width = label_dimension
         self._means = inverse_link_fn or (lambda logits: logits)
 
     def _losses(self, labels: Tensor, logits: Tensor) -> Tensor:
         return af.square(logits - labels)
 
-    def predictions(self, logits: Tensor) -> dict[Any, Tensor]:
-        """See `Head.predictions`."""
-        return {"predictions": self._means(logits)}
+    def _predictions(self, logits: Tensor) -> dict[Any, Tensor]:
+        means = self._means(logits)
+        return {"predictions": means} if means is logits else {"predictions": means, "logits": logits}
 
     def exports(self, predictions: Mapping[Any, Tensor]) -> dict[str, ExportOutput]:
         """Those of a regression."""
@@ -125,6 +129,9 @@ class LogisticRegressionHead(RegressionHead):
         name: str | None = None,
     ) -> None:
         super().__init__(1, weight_column, loss_reduction, None, af.sigmoid, name)
+
+    def _labels(self, labels: Any, logits: Tensor) -> Tensor:
+        return in_range(super()._labels(labels, logits), 2, "Labels must be in range [0, 1]")
 
     def _losses(self, labels: Tensor, logits: Tensor) -> Tensor:
         return af.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)

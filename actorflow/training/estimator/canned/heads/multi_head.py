@@ -8,7 +8,7 @@ from typing import Any
 import actorflow as af
 from actorflow.graph.tensor import Tensor
 from actorflow.public import public
-from actorflow.training.estimator.canned.head import DEFAULT, Head, Metrics
+from actorflow.training.estimator.canned.heads.head import DEFAULT, Head, Metrics
 from actorflow.training.estimator.export.outputs import ExportOutput, PredictOutput
 
 
@@ -31,7 +31,8 @@ class MultiHead(Head):
         head_weights: what the loss of each head is multiplied by; 1 unless given.
 
     Raises:
-        ValueError: there are no heads, a head has no name, two have the same, or there is another number of weights.
+        ValueError: there are no heads, a head has no name, two have the same, their losses are reduced in
+            other ways, or there is another number of weights.
     """
 
     def __init__(self, heads: Sequence[Head], head_weights: Sequence[float] | None = None) -> None:
@@ -42,6 +43,10 @@ class MultiHead(Head):
                 f"heads and head_weights must have the same size. Given len(heads): {len(heads)}. "
                 f"Given len(head_weights): {len(head_weights)}."
             )
+        if len({head.loss_reduction for head in heads}) > 1:
+            raise ValueError(
+                f"The loss_reduction must be the same for different heads. Given: {[h.loss_reduction for h in heads]}"
+            )
         names = [head.name for head in heads]
         if not all(names):
             raise ValueError(f"All given heads must have name specified. Given: {names}")
@@ -51,8 +56,8 @@ class MultiHead(Head):
         self._heads = {str(head.name): head for head in heads}
         self._head_weights = list(head_weights or [1.0] * len(heads))
 
-    def _check(self, logits: Any) -> None:
-        self._split(logits)
+    def _key(self, name: str) -> str:
+        return name
 
     def _split(self, logits: Any) -> dict[str, Any]:
         """The logits of each head."""
@@ -74,28 +79,34 @@ class MultiHead(Head):
         if missing := [name for name in self._heads if name not in mapping]:
             raise ValueError(f"{what} has missing values for head(s): {missing}")
 
-    def predictions(self, logits: Any) -> dict[Any, Tensor]:
+    def predictions(self, logits: Any, keys: Sequence[Any] | None = None) -> dict[Any, Tensor]:
         """The predictions by the name of their head and their own.
 
         Args:
             logits: see `MultiHead`.
+            keys: pairs of the name of a head and that of a prediction; all of them unless given.
+
+        Raises:
+            ValueError: there is no prediction of such a name.
         """
         parts = self._split(logits)
-        return {
+        predictions = {
             (name, key): value
             for name, head in self._heads.items()
             for key, value in head.predictions(parts[name]).items()
         }
+        if wrong := [key for key in keys or () if key not in predictions]:
+            raise ValueError(f"No head has a prediction {wrong[0]!r}. Those of all heads are {list(predictions)}.")
+        return {key: predictions[key] for key in keys or predictions}
 
     def exports(self, predictions: Mapping[Any, Tensor]) -> dict[str, ExportOutput]:
         """Those of each head by its name, such as "price/regression"; the first head is the default."""
         outputs: dict[str, ExportOutput] = {}
         for name, head in self._heads.items():
             for key, output in head.exports({k: v for (of, k), v in predictions.items() if of == name}).items():
-                if key != DEFAULT:
-                    outputs[f"{name}/{key}"] = output
-                elif DEFAULT not in outputs:
-                    outputs[DEFAULT] = output
+                outputs[name if key == DEFAULT else f"{name}/{key}"] = output
+                if key == DEFAULT:
+                    outputs.setdefault(DEFAULT, output)
         return {**outputs, "predict": PredictOutput({"/".join(key): value for key, value in predictions.items()})}
 
     def _measured(self, features: Any, logits: Any, labels: Any, evaluates: bool) -> tuple[Tensor, Metrics]:
@@ -106,6 +117,9 @@ class MultiHead(Head):
         for (name, head), weight in zip(self._heads.items(), self._head_weights, strict=True):
             loss, head_metrics = head._measured(features, parts[name], labels[name], evaluates)
             losses.append(loss if weight == 1.0 else loss * weight)
+            if not evaluates:
+                with af.name_scope(None):
+                    af.summary.scalar(f"loss/{name}", loss)
             if evaluates:
                 metrics |= {f"loss/{name}": af.metrics.mean(loss, name=f"loss/{name}"), **head_metrics}
         return af.add_n(losses), metrics
