@@ -14,9 +14,12 @@ from actorflow.models.data.iterator import make_one_shot_iterator as make_one_sh
 from actorflow.models.data.readers import FixedLengthRecordDataset as FixedLengthRecordDataset
 from actorflow.models.data.readers import TFRecordDataset as TFRecordDataset
 from actorflow.models.data.readers import TextLineDataset as TextLineDataset
+from actorflow.models.data.samples.images import ImageFolder as ImageFolder
+from actorflow.models.data.samples.tars import TarDataset as TarDataset
 from actorflow.models.data.sharing.shared_files import SharedFiles as SharedFiles
 from actorflow.models.data.spec import DatasetSpec as DatasetSpec
 from actorflow.models.data.statistics import IteratorStatistics as IteratorStatistics
+from actorflow.models.data.tables.csv_files import CsvDataset as CsvDataset
 from actorflow.models.data.tables.database import SqlDataset as SqlDataset
 from actorflow.models.data.tables.parquet import ArrowDataset as ArrowDataset
 from actorflow.models.data.tables.parquet import ParquetDataset as ParquetDataset
@@ -25,10 +28,12 @@ from actorflow.models.data.tables.parquet import write_parquet as write_parquet
 __all__ = [
     "AUTOTUNE",
     "ArrowDataset",
+    "CsvDataset",
     "Dataset",
     "DatasetIterator",
     "DatasetSpec",
     "FixedLengthRecordDataset",
+    "ImageFolder",
     "Iterator",
     "IteratorStatistics",
     "Options",
@@ -36,6 +41,7 @@ __all__ = [
     "SharedFiles",
     "SqlDataset",
     "TFRecordDataset",
+    "TarDataset",
     "TextLineDataset",
     "experimental",
     "get_output_classes",

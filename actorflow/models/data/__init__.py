@@ -24,13 +24,14 @@ padding.py      the shapes and values of `padded_batch`
 random.py       TensorFlow's random numbers, for its order of shuffling
 readers.py      `TFRecordDataset`, `TextLineDataset`, `FixedLengthRecordDataset`
 resource.py     the stages of one iterator at work, and the resource of a graph that holds them
+samples/        folders of images, and samples in tar files
 sharing/        files that the workers of a cluster read together
 sources.py      where datasets come from
 spec.py         what elements look like
 stage.py        `Stage`: the rule that each keeps, and the table of them
 statistics.py   what stages did, which of them is slow, and for whom a pull waits
 stages/         the stages, one small class each
-tables/         Parquet, record batches of Arrow, databases
+tables/         Parquet, record batches of Arrow, databases, CSV
 """
 
 from actorflow.public import namespace as _namespace

@@ -26,13 +26,14 @@ padding.py      the shapes and values of `padded_batch`
 random.py       TensorFlow's random numbers, for its order of shuffling
 readers.py      `TFRecordDataset`, `TextLineDataset`, `FixedLengthRecordDataset`
 resource.py     the stages of one iterator at work, and the resource of a graph that holds them
+samples/        folders of images, and samples in tar files
 sharing/        files that the workers of a cluster read together
 sources.py      where datasets come from
 spec.py         what elements look like
 stage.py        `Stage`: the rule that each keeps, and the table of them
 statistics.py   what stages did, which of them is slow, and for whom a pull waits
 stages/         the stages, one small class each
-tables/         Parquet, record batches of Arrow, databases
+tables/         Parquet, record batches of Arrow, databases, CSV
 """
 
 from actorflow.models.data.dataset import AUTOTUNE as AUTOTUNE
@@ -42,9 +43,12 @@ from actorflow.models.data.iterator import Iterator as Iterator
 from actorflow.models.data.readers import FixedLengthRecordDataset as FixedLengthRecordDataset
 from actorflow.models.data.readers import TFRecordDataset as TFRecordDataset
 from actorflow.models.data.readers import TextLineDataset as TextLineDataset
+from actorflow.models.data.samples.images import ImageFolder as ImageFolder
+from actorflow.models.data.samples.tars import TarDataset as TarDataset
 from actorflow.models.data.sharing.shared_files import SharedFiles as SharedFiles
 from actorflow.models.data.spec import DatasetSpec as DatasetSpec
 from actorflow.models.data.statistics import IteratorStatistics as IteratorStatistics
+from actorflow.models.data.tables.csv_files import CsvDataset as CsvDataset
 from actorflow.models.data.tables.database import SqlDataset as SqlDataset
 from actorflow.models.data.tables.parquet import ArrowDataset as ArrowDataset
 from actorflow.models.data.tables.parquet import ParquetDataset as ParquetDataset
@@ -53,16 +57,19 @@ from actorflow.models.data.tables.parquet import write_parquet as write_parquet
 __all__ = [
     "AUTOTUNE",
     "ArrowDataset",
+    "CsvDataset",
     "Dataset",
     "DatasetIterator",
     "DatasetSpec",
     "FixedLengthRecordDataset",
+    "ImageFolder",
     "Iterator",
     "IteratorStatistics",
     "ParquetDataset",
     "SharedFiles",
     "SqlDataset",
     "TFRecordDataset",
+    "TarDataset",
     "TextLineDataset",
     "write_parquet",
 ]
