@@ -271,6 +271,8 @@ class RemoteEngine(StepCounts):
         self.remote.moved |= devices
         await self.extend()
         await self.remote.ask(lambda session: MoveNodes(session, dict(devices)))
+        # a plan that was made before keeps its number, and no reply to it will tell the new places
+        self.remote.placements = {**self.remote.placements, **devices}
 
     async def posed(self) -> SearchProblem | None:
         """The step that runs most and its placement, as the master sees them."""

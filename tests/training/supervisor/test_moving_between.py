@@ -120,6 +120,21 @@ async def test_the_drop_of_a_move_leaves_what_the_next_move_brings_back(tmp_path
             assert places == {"task:0"}
 
 
+@pytest.mark.parametrize("copies", [0, 1])
+async def test_variables_move_there_and_back_again_and_again(tmp_path: Path, copies: int) -> None:
+    model, told = Model(), []
+    async with af.LocalCluster({"worker": 1, "ps": 2}, transport="local") as cluster:
+        async with af.Supervisor(
+            cluster, model.graph, checkpoint_dir=tmp_path, replicas=1, copies=copies
+        ) as supervisor:
+            for number in range(6):
+                await supervisor.run(model.train)
+                await supervisor.level(leaving=[f"/job:ps/task:{number % 2}"])
+                places = {supervisor.session.placement(variable.op).split("/")[3] for variable in model.values}
+                told.append((places, await firsts(supervisor, model)))
+    assert told == [({f"task:{1 - n % 2}"}, [n + 1.0] * 2) for n in range(6)]
+
+
 async def cancelled_within(supervisor: af.Supervisor, name: str, change: Callable[[], Awaitable[None]]) -> None:
     """Awaits `change()`, and cancels it when the engine's or the copies' method `name` has done its work."""
     owner: Any = supervisor.session._engine if name == "move" else supervisor._moves.ready()  # type: ignore[union-attr]
