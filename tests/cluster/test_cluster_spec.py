@@ -217,7 +217,7 @@ def test_f55_the_address_and_the_role_come_from_the_environment(tmp_path: Path) 
         ),
         ('{"cluster": {"ps": ["a:1"]}, "task": {"index": 4}}', r"c\.json: `task` looks like"),
         ('{"cluster": {"ps": ["a:1"]}, "task": {"type": "ps", "index": 1.5}}', r"c\.json: `task`: the index"),
-        ("[" * 100_000, r"c\.json: maximum recursion"),
+        ("[" * 100_000, r"c\.json: lists or objects are nested too deeply"),
     ],
 )
 def test_f56_bad_json_is_named_with_file_and_place(text: str, said: str, tmp_path: Path) -> None:

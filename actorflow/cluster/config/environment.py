@@ -88,7 +88,9 @@ def parse(text: str, source: str) -> TaskEnvironment:
             f"{source}:{error.lineno}:{error.colno}: this is not JSON: {error.msg}.",
             details=[s.strip()[:120] for s in line],
         ) from None
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise InvalidArgumentError(f"{source}: lists or objects are nested too deeply.") from None
+    except ValueError as error:
         raise InvalidArgumentError(f"{source}: {error}.") from None
     if not isinstance(value, dict):
         raise InvalidArgumentError(
