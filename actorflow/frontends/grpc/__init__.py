@@ -11,5 +11,6 @@ reads.py      messages that arrive: their time, and the places of slow messages
 server.py     `GrpcServer`: addresses, tokens, limits, errors
 streams.py    `ModelStreamInfer`: several requests and answers on one stream
 tensors.py    tensors in typed lists
+writes.py     messages that leave: their time, and clients that have left
 writing.py    an answer
 """
