@@ -93,7 +93,7 @@ def _copies(ctx: KernelContext) -> KeptCopies:
 
 
 def _outputs(values: Sequence[Any], state: bytes) -> Any:
-    """The outputs of a kernel: the values and the state as a text, or the text alone where there are no values."""
+    """The outputs of a kernel: the values and the state as a text, or the text alone without values."""
     text = np.empty((), object)
     text[()] = state
     return (*values, text) if values else text

@@ -115,7 +115,7 @@ class StateCopies:
         **options: Any,
     ) -> Any:
         """`Session.run`, and the copies of what it has changed are there when it returns. Runs that write variables take turns.
-        A run that only changes positions does not wait for its turn: the next run that gets one keeps what it has changed.
+        A run that only changes positions does not wait for its turn: the next run that has a turn keeps what it has changed.
 
         Args:
             begun: when the run began, by the clock of the event loop.
