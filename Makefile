@@ -35,7 +35,7 @@ PIP := -m pip --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run check test test-all test-pythons test-wasm release test-native test-extras test-keras lint types unit timings docs soak fuzz chaos simulate mutants bench names format clean \
+.PHONY: help run check test test-all test-pythons test-wasm release test-native test-extras test-keras test-applications lint types unit timings docs soak fuzz chaos simulate mutants bench names format clean \
 	test-tf1 test-gpu bench-gpu gpu-here gpu-wheels
 
 help:
@@ -53,6 +53,7 @@ help:
 	@echo 'make test-native  the kernels in C: for each set of instructions, and under AddressSanitizer and ThreadSanitizer; all ops without them'
 	@echo 'make test-extras  the tests that need large extras, such as Ray'
 	@echo 'make test-keras   the tests of the installed Keras, with actorflow as its backend'
+	@echo 'make test-applications  the architectures of keras.applications, with actorflow and with TensorFlow (APPLICATIONS="MobileNetV2 VGG16")'
 	@echo 'make test-tf1  the tests of libraries for TensorFlow 1, looked up with pip, over actorflow (TF1_PYTHON=python3.7: beside TensorFlow 1.15)'
 	@echo 'make docs    run all examples of the documentation, and make its site: build/docs/html'
 	@echo 'make soak    the cluster for hours: fuzzing, a thousand starts, latency beside large tensors; a million eager ops'
@@ -119,6 +120,9 @@ test-extras: $(VENV)/.extras
 # The tests of the installed Keras, or of some of its folders: make test-keras KERAS='ops layers/core'
 test-keras: $(VENV)/.keras
 	@$(BIN)/python packages/keras-actorflow/tests/keras_suite.py $(KERAS)
+
+test-applications: $(VENV)/.keras
+	@$(BIN)/python packages/keras-actorflow/tests/applications.py $(APPLICATIONS)
 
 # tf-slim, trfl and tensor2tensor. TF1_ARGS="trfl --only value_ops": some of them.
 TF1_PYTHON ?=
@@ -214,7 +218,7 @@ $(VENV)/.extras: $(VENV)/.dev
 
 $(VENV)/.keras: $(VENV)/.dev
 	@echo 'Installing Keras, and what its own tests import, into $(VENV)'
-	@$(BIN)/python $(PIP) install --editable packages/keras-actorflow jax torch pandas grain
+	@$(BIN)/python $(PIP) install --editable packages/keras-actorflow jax torch pandas grain tensorflow-cpu
 	@touch $(VENV)/.run $(VENV)/.dev $@
 
 $(VENV)/.release: $(VENV)/.dev

@@ -18,6 +18,7 @@ FAMILIES = {
     "models": "models",
     "kinds": "kinds",
     "torch_steps": "exchange.torch_steps",
+    "keras_steps": "exchange.keras_steps",
     "onnx_models": "exchange.onnx_models",
     "ops": "graph.ops",
     "control": "graph.control",

@@ -22,6 +22,7 @@ PEER_PYTHON = "BENCH_PEER_PYTHON"
 OTHER_PEERS = {
     "estimators": ("TensorFlow 2.15", "BENCH_ESTIMATORS_PYTHON", ".venv-bench-estimators/bin/python"),
     "torch_steps": ("PyTorch", "BENCH_TORCH_PYTHON", ".venv/bin/python"),
+    "keras_steps": ("TensorFlow", "BENCH_KERAS_PYTHON", ".venv/bin/python"),
     "onnx_models": ("onnxruntime", "BENCH_ONNX_PYTHON", ".venv/bin/python"),
     "awaiting": ("onnxruntime", "BENCH_ONNX_PYTHON", ".venv/bin/python"),
     "serving": ("onnxruntime", "BENCH_SERVING_PYTHON", ".venv/bin/python"),

@@ -152,6 +152,13 @@ WITH_EXTRAS: Mapping[str, Target] = {
     "models/training_worst": Target(1),
     "models/inference_geometric_mean": Target(0.5),
     **{f"torch_steps/{name}": Target(1) for name in ("mlp", "cnn", "lstm", "transformer")},
+    **{
+        f"keras_steps/{model}_{size}": Target(1.2)
+        for model in ("mlp", "cnn", "lstm", "transformer", "vae")
+        for size in ("small", "middle")
+    },
+    **{f"keras_steps/predict_{model}": Target(0.3) for model in ("mlp", "cnn")},
+    "keras_steps/import_ms": Target(0.5),
     **{f"onnx_models/batch_{batch}_geometric_mean": Target(1.2) for batch in (1, 8)},
     **{f"onnx_models/batch_{batch}_worst": Target(1.5) for batch in (1, 8)},
     "steps/mlp128": Target(0.45),
