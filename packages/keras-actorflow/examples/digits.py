@@ -8,11 +8,12 @@ between two steps, and the model that was reached then is tested.
 
 from __future__ import annotations
 
+import keras_actorflow  # isort: skip  (before Keras: it selects the backend)
+
 import argparse
 
 import anyio
 import keras
-import keras_actorflow
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 

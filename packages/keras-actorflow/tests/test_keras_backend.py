@@ -376,3 +376,41 @@ def test_a_layer_of_preprocessing_computes_here(layer: str, values: str, tmp_pat
         "print(isinstance(y, af.Tensor) and np.isfinite(np.asarray(y)).all())\n"
     )
     assert printed(code, tmp_path) == "True"
+
+
+@pytest.mark.parametrize(
+    ("example", "options", "expected"),
+    [
+        ("digits.py", "--epochs 1", "accuracy"),
+        ("sentiment.py", "--epochs 1", "accuracy"),
+        ("autoencoder.py", "--epochs 2", "at last"),
+        ("fine_tuning.py", "--epochs 1", "from nothing"),
+    ],
+)
+def test_an_example_runs_as_it_is_written(example: str, options: str, expected: str, tmp_path: Path) -> None:
+    code = f"""
+    import runpy, sys
+    sys.argv[1:] = {options.split()}
+    runpy.run_path({str(ROOT / "examples" / example)!r}, run_name="__main__")
+    """
+    assert expected in printed(code, tmp_path)
+
+
+def test_the_service_answers_while_it_trains_and_stops(tmp_path: Path) -> None:
+    pytest.importorskip("fastapi")
+    code = f"""
+    sys.path.insert(0, {str(ROOT / "examples")!r})
+    from fastapi.testclient import TestClient
+    from service import app
+    rows = {{"x": [[0], [1], [2]], "y": [[1], [3], [5]]}}
+    with TestClient(app) as client:
+        assert client.post("/train", json=rows | {{"epochs": 10**6}}).json() == {{"examples": 3}}
+        assert client.post("/train", json=rows).status_code == 409
+        while client.get("/train").json()["steps"] < 200:
+            assert len(client.post("/predict", json={{"x": [[10]]}}).json()["y"]) == 1
+        stopped = client.delete("/train").json()
+        (answer,) = client.post("/predict", json={{"x": [[10]]}}).json()["y"]
+        assert client.get("/train").json() == stopped and not stopped["runs"]
+        print(19 < answer[0] < 23)
+    """
+    assert printed(code, tmp_path) == "True"

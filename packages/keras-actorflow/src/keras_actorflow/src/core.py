@@ -140,6 +140,8 @@ def shape(x: Any) -> tuple[Any, ...]:
     if isinstance(x, KerasTensor):
         return x.shape
     if not is_tensor(x):
+        if hasattr(x, "shape"):
+            return tuple(x.shape)  # an array, or a tensor of `tf.data`, which may have no value
         x = convert_to_tensor(x)
     sizes = tuple(x.shape)
     if None in sizes:

@@ -9,9 +9,25 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 from keras.src import tree
+from keras.src.layers.preprocessing.hashed_crossing import HashedCrossing
+from keras.src.layers.preprocessing.hashing import Hashing
+from keras.src.layers.preprocessing.index_lookup import IndexLookup
+from keras.src.layers.preprocessing.text_vectorization import TextVectorization
 
 import actorflow as af
 from keras_actorflow.src.core import convert_to_tensor
+
+LOOKUPS = (Hashing, HashedCrossing, IndexLookup, TextVectorization)
+"""The layers that compute in TensorFlow, from values: a step with them can't be traced."""
+
+
+def needs_values(model: Any) -> bool:
+    """Whether a layer of a model computes from values only.
+
+    Args:
+        model: a model of Keras.
+    """
+    return any(isinstance(layer, LOOKUPS) for layer in model._flatten_layers())
 
 
 class Step:

@@ -24,7 +24,7 @@ import actorflow as af
 from keras_actorflow.src.building import build_from
 from keras_actorflow.src.core import convert_to_numpy, convert_to_tensor
 from keras_actorflow.src.data import Position, adapted, wind
-from keras_actorflow.src.steps import Step
+from keras_actorflow.src.steps import Step, needs_values
 
 Loop = Generator[tuple[Step, Any], Any, Any]
 
@@ -92,7 +92,7 @@ class ActorflowTrainer(base_trainer.Trainer):
                 return tree.map_structure(lambda *parts: af.concat(list(parts), axis=0), *results)
             return results[-1]
 
-        return Step(several, eager=self.run_eagerly)
+        return Step(several, eager=self.run_eagerly or needs_values(self))
 
     def make_train_function(self, force: bool = False) -> Step:
         """The compiled step of training; it is made again if `force` is set."""
