@@ -37,6 +37,9 @@ from actorflow.base.process import lanes
 from actorflow.devices import cpu
 from actorflow.engine.runtime.codegen import jit
 
+os.environ.setdefault(
+    "GRPC_ENABLE_FORK_SUPPORT", "0"
+)  # otherwise each later fork of this process makes files of grpc's
 GRACE = 1.0  # seconds of MachineTime that a thread, a process or a task may take to end after the test
 POLL = 0.002
 SHM = "/dev/shm"

@@ -3,13 +3,13 @@
     python tools/screenshots.py [FOLDER]
 
 It trains on a cluster of three processes on this machine, and looks at the page of that cluster in Chromium. It needs `make
-test-extras`'s packages (playwright, uvicorn) and Chromium.
+test-extras`'s packages (playwright, httptools) and Chromium.
 """
 
 from __future__ import annotations
 
+import asyncio
 import shutil
-import socket
 import sys
 import tempfile
 from collections.abc import AsyncIterator
@@ -21,6 +21,7 @@ import anyio
 import numpy as np
 
 import actorflow as af
+from actorflow.frontends.http import server
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "_static"
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
@@ -66,15 +67,11 @@ class Training:
 @asynccontextmanager
 async def served(page: af.dashboard.Dashboard) -> AsyncIterator[str]:
     """The page on a free port of this machine; gives its address."""
-    import uvicorn
-
-    server = uvicorn.Server(uvicorn.Config(page, log_level="error", lifespan="off", timeout_graceful_shutdown=1))
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        async with anyio.create_task_group() as group:
-            group.start_soon(server._serve, [listening])
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}/?token={page.token}"
-            server.should_exit = True
+    listening, end = server.listening("127.0.0.1", 0), asyncio.Event()
+    async with page, anyio.create_task_group() as group:
+        group.start_soon(server.Server(page).serve, [listening], None, end)
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/?token={page.token}"
+        end.set()
 
 
 @asynccontextmanager

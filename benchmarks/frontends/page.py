@@ -3,7 +3,7 @@ that the tasks of a cluster take for an open page.
 
 python -m benchmarks.frontends.page --rounds 3
 
-It is by itself, because it needs playwright, uvicorn and Chromium (`make test-extras` installs the packages).
+It is by itself, because it needs playwright, httptools and Chromium (`make test-extras` installs the packages).
 """
 
 from __future__ import annotations

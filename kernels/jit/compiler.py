@@ -115,7 +115,7 @@ def _fitted(value: Any, operand: Operand, elements: int) -> Any:
     return np.require(array, requirements=["C", "A"])
 
 
-_compiling = forks.new_lock()
+_compiling = forks.new_library_lock()
 
 
 @functools.lru_cache(maxsize=1024)

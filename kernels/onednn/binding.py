@@ -89,7 +89,8 @@ class Binding:
     def make(self, what: str, create: Any, *arguments: Any, destroy: Any = None) -> Any:
         """The object that a `create` function gives through its first argument; `destroy` ends it with its last user."""
         place = self.ffi.new("void **")
-        self.check(create(place, *arguments), what)
+        with _creating:
+            self.check(create(place, *arguments), what)
         return place[0] if destroy is None else self.ffi.gc(place[0], destroy)
 
     def pointer(self, array: Any) -> Any:
@@ -154,6 +155,8 @@ def find() -> list[str]:
 
 
 _loading = forks.new_lock()
+_creating = forks.new_library_lock()
+"""The library's cache of primitives has a lock."""
 
 
 def loaded() -> Binding | None:

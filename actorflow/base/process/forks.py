@@ -15,8 +15,8 @@ from typing import Any, Protocol
 from actorflow.base.process.interpreter import imports_of_others
 from actorflow.errors import FailedPreconditionError, with_topic
 
-_IMPORT_SECONDS, _LOOK_SECONDS = 5.0, 1e-3
-"""How long a fork waits for the imports of other threads. A module may run a whole program and never be whole."""
+_MOST_SECONDS, _LOOK_SECONDS = 5.0, 1e-3
+"""How long a fork waits for other threads. A module may run a whole program and never be whole."""
 
 
 class Forkable(Protocol):
@@ -30,6 +30,11 @@ _objects: weakref.WeakKeyDictionary[Forkable, None] = weakref.WeakKeyDictionary(
 
 
 _locks: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+_library_locks: list[Any] = []
+_held: list[Any] = []
+"""Those that a fork under way has taken."""
 
 
 def register(thing: Forkable) -> None:
@@ -51,6 +56,13 @@ def new_rlock() -> Any:
     return lock
 
 
+def new_library_lock() -> Any:
+    """As `new_rlock`, around calls of a library with locks of its own. A child can't free those, so a fork waits."""
+    lock = new_rlock()
+    _library_locks.append(lock)
+    return lock
+
+
 def refusal(what: str, process: int) -> FailedPreconditionError:
     """The error for the use of what another process has opened.
 
@@ -65,14 +77,23 @@ def refusal(what: str, process: int) -> FailedPreconditionError:
     )
 
 
-def _await_imports() -> None:
-    """A child would wait without end for a module that another thread of its parent was importing."""
-    end = time.monotonic() + _IMPORT_SECONDS
+def _await_others() -> None:
+    """A child would wait without end for what another thread of its parent was about to end: a module, a call of a library."""
+    end = time.monotonic() + _MOST_SECONDS
     while imports_of_others() and time.monotonic() < end:
         time.sleep(_LOOK_SECONDS)
+    for lock in _library_locks:
+        if lock.acquire(timeout=max(0.0, end - time.monotonic())):
+            _held.append(lock)
+
+
+def _release() -> None:
+    while _held:
+        _held.pop().release()
 
 
 def _forked() -> None:
+    _held.clear()
     for lock in list(_locks):
         lock._at_fork_reinit()
     for thing in list(_objects):
@@ -80,4 +101,4 @@ def _forked() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_await_imports, after_in_child=_forked)
+    os.register_at_fork(before=_await_others, after_in_parent=_release, after_in_child=_forked)

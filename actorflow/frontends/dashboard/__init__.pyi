@@ -3,12 +3,12 @@
 """The live page of a cluster or a session, its terminal twin, and metrics for Prometheus.
 
 A `Source` gives the status of each task. A `Sampler` asks it once for all who look, and not at all while no page is open.
-`Dashboard` is an ASGI application over a sampler: one page without a build step, server-sent events, `/metrics`. It only
-reads: there is no request that changes anything. A `Guard` stands before it, which a foreign page does not get past.
+`Dashboard` is a site over a sampler: one page without a build step, server-sent events, `/metrics`. It only reads: no request
+changes anything. A `Guard` says which requests are allowed; a foreign page sends none.
 
-application.py   `Dashboard`: the ASGI application: the page, its events, snapshots, the graph, metrics
+application.py   `Dashboard`: the page, its events, snapshots, the graph, metrics
 curves.py        `Curves`: what a training has written: the last points of each tag, and its checkpoints
-guard.py         `Guard`: hosts, origins, methods, tokens, and the headers of answers
+guard.py         `Guard`: hosts, origins, methods, tokens; and the headers of answers
 outline.py       `outline`: one scope of a graph as boxes and edges: scopes that fold, stacks of equal blocks, constants apart
 sampler.py       `Sampler`: asks a cluster or a session, and makes rates of counters
 serving.py       `actorflow dashboard`: serves the page of a cluster

@@ -1,4 +1,4 @@
-"""`Dashboard`: the ASGI application: the page, its events, snapshots, the graph, metrics."""
+"""`Dashboard`: the page, its events, snapshots, the graph, metrics."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import os
 import secrets
 import urllib.parse
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Iterable
 from functools import partial
 from typing import Any
 
@@ -20,25 +20,27 @@ from actorflow.cluster.processes.metrics import CONTENT_TYPE, render
 from actorflow.engine.session.session import Session
 from actorflow.errors import OpError
 from actorflow.frontends.dashboard.curves import Curves
-from actorflow.frontends.dashboard.guard import Guard, Message, Receive, Send, answer
+from actorflow.frontends.dashboard.guard import Guard, careful
 from actorflow.frontends.dashboard.outline import Outline
 from actorflow.frontends.dashboard.sampler import ClusterSource, Sampler, SessionSource, Source, brief
 from actorflow.frontends.dashboard.steps import SECONDS, busy, picture_of, seconds_of_nodes, steps_of
+from actorflow.frontends.ext.asgi import Receive
+from actorflow.frontends.http.answers import JSON, TEXT, Answer, Body, Request, Streamed
+from actorflow.frontends.http.site import Site
 from actorflow.graph.graph import Graph
 from actorflow.public import public
 
 _LOG = logs.get_logger("dashboard")
 _STATIC = {
-    "/": ("page.html", "text/html; charset=utf-8"),
-    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
-    "/page.css": ("page.css", "text/css; charset=utf-8"),
+    "/": ("page.html", b"text/html; charset=utf-8"),
+    "/page.js": ("page.js", b"text/javascript; charset=utf-8"),
+    "/page.css": ("page.css", b"text/css; charset=utf-8"),
 }
-_JSON = "application/json"
 MOST_STREAMS = 16
 
 
 @public("af.dashboard")
-class Dashboard:
+class Dashboard(Site):
     """The live page of a cluster or a session as an ASGI application, to serve by itself or to mount in another application.
 
     It only shows: each request is a GET, and none changes anything. Requests have to bring the `token`, come from the page
@@ -94,82 +96,86 @@ class Dashboard:
         self._streams = 0
         self._sent: tuple[int, bytes] | None = None
         """The number of the last snapshot that went to pages, and its event."""
-        self._guard = Guard(self._serve, self.token or None, hosts)
+        self._guard = Guard(self.token or None, hosts)
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        await self._guard(scope, receive, send)
+    async def respond(self, request: Request, body: Body | Receive) -> Answer | Streamed:
+        """The answer to a request.
 
-    async def _serve(self, scope: Message, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            while (await receive())["type"] != "lifespan.shutdown":
-                await send({"type": "lifespan.startup.complete"})
-            await send({"type": "lifespan.shutdown.complete"})
-            return
-        path = scope["path"]
-        root = scope.get("root_path", "")
-        if root and path.startswith(root):
-            path = path[len(root) :]
-        path = path or "/"
-        with_body = scope["method"] == "GET"
+        Args:
+            request: the request.
+            body: its body, which is not read.
+        """
+        if self.tasks is None:
+            await self.__aenter__()
+        answer: Answer | Streamed | None = self._guard.refusal(request)
+        if answer is None:
+            try:
+                answer = await self._answer(request)
+            except Exception as error:
+                answer = self.failure(request.path, error)
+        return careful(answer)
+
+    def refusal(self, request: Request) -> Answer | None:
+        """The answer to a request that is not allowed; None for others. The page reads no bodies.
+
+        Args:
+            request: the request.
+        """
+        refusal = self._guard.refusal(request) or super().refusal(request)
+        return None if refusal is None else careful(refusal)  # type: ignore[return-value]
+
+    async def _answer(self, request: Request) -> Answer | Streamed:
+        path = request.path
+        query = dict(urllib.parse.parse_qsl(request.query.decode("latin-1"), keep_blank_values=True))
         if path in _STATIC:
             name, kind = _STATIC[path]
-            await answer(send, 200, _static(name), kind, with_body=with_body)
-        elif path == "/snapshot.json":
-            await answer(send, 200, _json(await self.sampler.snapshot()), _JSON, with_body=with_body)
-        elif path == "/metrics":
-            tasks = await self.sampler.source.ask()
-            await answer(send, 200, render(tasks).encode(), CONTENT_TYPE, with_body=with_body)
-        elif path in ("/graph.json", "/search.json"):
-            await self._answer_graph(path, _query(scope), send, with_body)
-        elif path in ("/steps.json", "/step.json", "/step.pftrace"):
-            await self._answer_steps(path, _query(scope), send, with_body)
-        elif path == "/curves.json":
-            await self._answer_curves(send, with_body)
-        elif path == "/events":
-            await self._stream(receive, send)
-        else:
-            await answer(send, 404, f"There is nothing at {path[:200]}.".encode(), "text/plain; charset=utf-8")
+            return 200, kind, _static(name), ()
+        if path == "/snapshot.json":
+            return _ok(await self.sampler.snapshot())
+        if path == "/metrics":
+            return 200, CONTENT_TYPE.encode(), render(await self.sampler.source.ask()).encode(), ()
+        if path in ("/graph.json", "/search.json"):
+            return await self._answer_graph(path, query)
+        if path in ("/steps.json", "/step.json", "/step.pftrace"):
+            return await self._answer_steps(path, query.get("number", ""))
+        if path == "/curves.json":
+            return await self._answer_curves()
+        if path == "/events":
+            return self._answer_events(request.method)
+        return 404, TEXT, f"There is nothing at {path[:200]}.".encode(), ()
 
-    async def _answer_steps(self, path: str, query: dict[str, str], send: Send, with_body: bool) -> None:
-        number = query.get("number", "")
+    async def _answer_steps(self, path: str, number: str) -> Answer:
         if path != "/steps.json" and not (number.isascii() and number.isdigit() and len(number) < 21):
-            await answer(send, 404, _json({"error": f"{number[:40]!r} is no number of a step."}), _JSON)
-            return
+            return _absent(f"{number[:40]!r} is no number of a step.")
         try:
             step = None if path == "/steps.json" else int(number)
             trace = await self.sampler.source.recent(SECONDS, step)
         except OpError as error:
-            await answer(send, 404, _json({"error": error.message}), _JSON, with_body=with_body)
-            return
+            return _absent(error.message)
         if path == "/steps.json":
             self._seconds.update(seconds_of_nodes(trace))
-            await answer(send, 200, _json({"steps": steps_of(trace), "busy": busy(trace)}), _JSON, with_body=with_body)
-        elif not trace.spans:
-            text = f"No task remembers step {number}: it is longer ago than {SECONDS:g} s, or was too short to be kept."
-            await answer(send, 404, _json({"error": text}), _JSON, with_body=with_body)
-        elif path == "/step.json":
-            picture = await anyio.to_thread.run_sync(picture_of, trace)
-            await answer(send, 200, _json(picture), _JSON, with_body=with_body)
-        else:
-            kept = ("content-disposition", f'attachment; filename="step-{number}.pftrace"')
-            data = await anyio.to_thread.run_sync(trace.to_perfetto)
-            await answer(send, 200, data, "application/octet-stream", [kept], with_body=with_body)
+            return _ok({"steps": steps_of(trace), "busy": busy(trace)})
+        if not trace.spans:
+            return _absent(
+                f"No task remembers step {number}: it is longer ago than {SECONDS:g} s, or was too short to be kept."
+            )
+        if path == "/step.json":
+            return _ok(await anyio.to_thread.run_sync(picture_of, trace))
+        kept = (b"content-disposition", f'attachment; filename="step-{number}.pftrace"'.encode())
+        return 200, b"application/octet-stream", await anyio.to_thread.run_sync(trace.to_perfetto), (kept,)
 
-    async def _answer_curves(self, send: Send, with_body: bool) -> None:
+    async def _answer_curves(self) -> Answer:
         if self._curves is None:
-            text = "This page was given no summaries: use `actorflow dashboard --logdir FOLDER`."
-            await answer(send, 404, _json({"error": text}), _JSON, with_body=with_body)
-            return
+            return _absent("This page was given no summaries: use `actorflow dashboard --logdir FOLDER`.")
         async with self._reading:
-            curves = await anyio.to_thread.run_sync(self._curves.read)
-        await answer(send, 200, _json(curves), _JSON, with_body=with_body)
+            return _ok(await anyio.to_thread.run_sync(self._curves.read))
 
-    async def _answer_graph(self, page: str, query: dict[str, str], send: Send, with_body: bool) -> None:
+    async def _answer_graph(self, page: str, query: dict[str, str]) -> Answer:
         path = query.get("scope", "")
         if self._graph is None:
-            text = "This page was given no graph: use `actorflow dashboard --graph FILE`, or mount it with a session."
-            await answer(send, 404, _json({"error": text}), _JSON, with_body=with_body)
-            return
+            return _absent(
+                "This page was given no graph: use `actorflow dashboard --graph FILE`, or mount it with a session."
+            )
         version = self._graph.version
         if self._outline is None or self._outline[0] != version:
             nodes = list(self._graph.nodes.values())
@@ -178,15 +184,11 @@ class Dashboard:
         if self._session is not None:
             outline.placement = self._session._engine.placements()
         if page == "/search.json":
-            view: Any = {"found": outline.search(query.get("q", "")[:200])}
-            await answer(send, 200, _json(view), _JSON, with_body=with_body)
-            return
+            return _ok({"found": outline.search(query.get("q", "")[:200])})
         try:
-            view = await anyio.to_thread.run_sync(outline.scope, path)
+            return _ok(await anyio.to_thread.run_sync(outline.scope, path))
         except KeyError:
-            await answer(send, 404, _json({"error": f"The graph has no scope {path[:200]!r}."}), _JSON)
-            return
-        await answer(send, 200, _json(view), _JSON, with_body=with_body)
+            return _absent(f"The graph has no scope {path[:200]!r}.")
 
     def _event(self, snapshot: dict[str, Any]) -> bytes:
         """A snapshot as an event, which all open pages get."""
@@ -195,37 +197,36 @@ class Dashboard:
             self._sent = number, b"id: %d\ndata: %s\n\n" % (number, _json(brief(snapshot)))
         return self._sent[1]
 
-    async def _stream(self, receive: Receive, send: Send) -> None:
-        """Server-sent events: each new snapshot, until the client goes."""
+    def _answer_events(self, method: str) -> Answer | Streamed:
+        kind = b"text/event-stream"
+        if method == "HEAD":
+            return 200, kind, b"", ()
         if self._streams >= MOST_STREAMS:
             text = f"{MOST_STREAMS} pages are open already. Close one."
-            await answer(send, 503, text.encode(), "text/plain; charset=utf-8", [("retry-after", "5")])
-            return
+            return 503, TEXT, text.encode(), ((b"retry-after", b"5"),)
+        return Streamed(200, kind, self._stream())
+
+    async def _stream(self) -> AsyncGenerator[bytes, None]:
+        """Server-sent events: each new snapshot."""
         self._streams += 1
         try:
-            start = {"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]}
-            await send(start)
-            async with anyio.create_task_group() as group:
-
-                async def until_it_goes() -> None:
-                    while (await receive())["type"] != "http.disconnect":
-                        pass
-                    group.cancel_scope.cancel()
-
-                group.start_soon(until_it_goes)
-                async with self.sampler.watching() as snapshots:
-                    async for snapshot in snapshots:
-                        await send({"type": "http.response.body", "body": self._event(snapshot), "more_body": True})
+            async with self.sampler.watching() as snapshots:
+                async for snapshot in snapshots:
+                    yield self._event(snapshot)
         finally:
             self._streams -= 1
 
 
-def _query(scope: Message) -> dict[str, str]:
-    return dict(urllib.parse.parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True))
-
-
 def _static(name: str) -> bytes:
     return importlib.resources.files("actorflow.dashboard").joinpath("static", name).read_bytes()
+
+
+def _ok(value: Any) -> Answer:
+    return 200, JSON, _json(value), ()
+
+
+def _absent(text: str) -> Answer:
+    return 404, JSON, _json({"error": text}), ()
 
 
 def _json(value: Any) -> bytes:

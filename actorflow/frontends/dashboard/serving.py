@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
 
 from actorflow.base.origins import LOOPBACK, is_loopback
-from actorflow.errors import InvalidArgumentError, NotFoundError, UnimplementedError, with_topic
+from actorflow.errors import InvalidArgumentError, NotFoundError
 from actorflow.frontends.cli import queries
 from actorflow.frontends.cli.main import Command
 from actorflow.graph.graph import Graph
@@ -30,23 +26,18 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     check_address(arguments.host, arguments.behind_proxy)
-    uvicorn = _uvicorn()
-    from actorflow.frontends.dashboard.application import Dashboard
+    from actorflow.frontends.dashboard.application import Dashboard  # it imports asyncio, which other commands need not
+    from actorflow.frontends.http import server
 
+    server.check_httptools("The page", "dashboard", "`actorflow top` needs nothing.")
     ((_, first),) = list(queries.targets(arguments).items())[:1]
     graph = read_graph(arguments.graph) if arguments.graph else None
     hosts = (*LOOPBACK, *([arguments.behind_proxy] if arguments.behind_proxy else []))
     page = Dashboard(first.address, graph=graph, credentials=first.credentials, hosts=hosts, logdir=arguments.logdir)
-    config = uvicorn.Config(
-        page, host=arguments.host, port=arguments.port, log_level="warning", server_header=False, lifespan="off"
-    )
-    server = uvicorn.Server(config)
-    sockets = [config.bind_socket()]
-    sockets[0].listen(config.backlog)  # who comes at once, because the address is printed, waits for the answer
-    port = sockets[0].getsockname()[1]
-    print(f"http://127.0.0.1:{port}/?token={page.token}", flush=True)
-    with _quiet_interrupt():
-        server.run(sockets=sockets)
+    listening = server.listening(arguments.host, arguments.port)
+    print(f"http://127.0.0.1:{listening.getsockname()[1]}/?token={page.token}", flush=True)
+    with server.quiet_interrupt():
+        server.run(page, [listening])
     return 0
 
 
@@ -74,28 +65,6 @@ def read_graph(path: str) -> Graph:
     with graph.as_default():
         import_graph_def(message, name="")
     return graph
-
-
-def _uvicorn() -> Any:
-    try:
-        import uvicorn
-    except ImportError:
-        raise UnimplementedError(
-            "The page needs the package uvicorn, which is not installed.",
-            hint=with_topic(
-                "Install it with: pip install 'actorflow[dashboard]'. `actorflow top` needs nothing.", "extra-missing"
-            ),
-        ) from None
-    return uvicorn
-
-
-@contextmanager
-def _quiet_interrupt() -> Iterator[None]:
-    """Ctrl-C ends the command without a traceback."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        print(file=sys.stderr)
 
 
 COMMAND = Command("serve a live page of a running cluster", _arguments, _run)

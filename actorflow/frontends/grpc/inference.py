@@ -15,8 +15,8 @@ from actorflow.errors import OpError
 from actorflow.exchange.sources.signature import Port
 from actorflow.frontends.grpc.reading import InferRequest, read
 from actorflow.frontends.grpc.writing import written
+from actorflow.frontends.http.answers import SMALL
 from actorflow.frontends.serving.application import Application
-from actorflow.frontends.serving.large import SMALL
 from actorflow.frontends.serving.model import Model
 from actorflow.frontends.serving.plugin import Piece
 from actorflow.frontends.serving.protocols.answers import status_of

@@ -18,9 +18,8 @@ from actorflow.frontends.grpc.messages import (
     Tensor,
 )
 from actorflow.frontends.grpc.tensors import of_contents
-from actorflow.frontends.serving.large import SMALL
+from actorflow.frontends.http.answers import SMALL, TooLargeError
 from actorflow.frontends.serving.protocols import kserve
-from actorflow.frontends.serving.protocols.bodies import TooLargeError
 from actorflow.frontends.serving.protocols.pieces import Work
 from actorflow.frontends.serving.protocols.routes import Route
 

@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 
 from actorflow.base.reports.logs import get_logger
+from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.errors import InvalidArgumentError, OpError, Overloaded, UnavailableError, UnimplementedError
 from actorflow.frontends.grpc.inference import Exchange
 from actorflow.frontends.grpc.methods import METHODS
@@ -90,6 +91,7 @@ class GrpcServer:
         self._reads = Reads(places, arrival_seconds)
         self._codes = {status.value[0]: status for status in self._grpc.StatusCode}
         self._server: Any = None
+        self._tasks: BackgroundTasks
 
     @property
     def address(self) -> str:
@@ -110,6 +112,7 @@ class GrpcServer:
         server = aio.server(options=list(options.items()), maximum_concurrent_rpcs=self._most_calls)
         handlers = {name: self._grpc.stream_stream_rpc_method_handler(each) for name, each in self._handlers().items()}
         server.add_generic_rpc_handlers((self._grpc.method_handlers_generic_handler(_SERVICE, handlers),))
+        self._tasks = BackgroundTasks()
         try:
             self._listen(server)
             await server.start()
@@ -137,6 +140,7 @@ class GrpcServer:
         server, self._server = self._server, None
         with anyio.CancelScope(shield=True):
             await server.stop(_GRACE if kind is None else None)
+            await self._tasks.close()
 
     def _handlers(self) -> dict[str, Handler]:
         """All methods take a stream, even those of one message: so a call is refused before its message is read."""
@@ -149,7 +153,7 @@ class GrpcServer:
         """The handler of a method: tokens before it, and errors as gRPC has them."""
 
         async def handle(_: Any, context: Any) -> None:
-            writes = Writes(context, self._taken_seconds)
+            writes = Writes(context, self._tasks, self._taken_seconds)
             try:
                 metadata = context.invocation_metadata() or ()
                 headers = {key.encode(): value.encode() for key, value in metadata if isinstance(value, str)}

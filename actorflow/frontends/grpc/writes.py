@@ -6,7 +6,8 @@ import asyncio
 import importlib
 from typing import Any
 
-from actorflow.errors import AbortedError
+from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.errors import AbortedError, UnavailableError
 
 
 class Writes:
@@ -18,13 +19,15 @@ class Writes:
 
     Args:
         context: the call.
+        tasks: writes what a client does not take at once.
         taken_seconds: how long a message may wait for its client to take it.
     """
 
-    def __init__(self, context: Any, taken_seconds: float) -> None:
-        self._context, self._taken_seconds = context, taken_seconds
+    def __init__(self, context: Any, tasks: BackgroundTasks, taken_seconds: float) -> None:
+        self._context, self._tasks, self._taken_seconds = context, tasks, taken_seconds
         self._gone: type[Exception] = importlib.import_module("grpc.aio").InternalError
-        self._stuck: asyncio.Future[None] | None = None
+        self._stuck: asyncio.Task[Any] | None = None
+        self._has_left = False
 
     async def message(self, data: bytes) -> None:
         """Writes a message.
@@ -35,20 +38,27 @@ class Writes:
         Raises:
             AbortedError: the client did not take it in time.
             ConnectionResetError: the client has left.
+            UnavailableError: the server ends.
         """
-        write: asyncio.Future[None] = asyncio.ensure_future(self._context.write(data))
+        task = self._tasks.start(self._write(data))
+        if task is None:
+            raise UnavailableError("The server ends.")
         try:
-            await asyncio.wait({write}, timeout=self._taken_seconds)
+            await asyncio.wait({task}, timeout=self._taken_seconds)
         except asyncio.CancelledError:
-            write.cancel()
+            task.cancel()
             raise
-        if not write.done():
-            self._stuck = write
+        if not task.done():
+            self._stuck = task
             raise AbortedError(f"An answer was not taken within {self._taken_seconds:g} seconds.")
+        if self._has_left:
+            raise ConnectionResetError("The client has left.")
+
+    async def _write(self, data: bytes) -> None:
         try:
-            write.result()
+            await self._context.write(data)
         except self._gone:
-            raise ConnectionResetError("The client has left.") from None
+            self._has_left = True
 
     async def end(self, code: Any, text: str, metadata: tuple[tuple[str, str], ...] = ()) -> None:
         """Ends the call with an error, behind all messages.
@@ -60,7 +70,6 @@ class Writes:
         """
         if self._stuck is not None:
             await asyncio.wait({self._stuck})
-            self._stuck.exception()
         try:
             await self._context.abort(code, text, metadata)
         except self._gone:  # the client has left

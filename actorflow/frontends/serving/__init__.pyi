@@ -5,15 +5,15 @@
 A `Model` has a graph with signatures and values in a session. Its `Batcher` puts requests together that wait together. A
 `Served` is a model under a name: a folder of numbered versions that is watched, each loaded and warmed up before the older
 version is drained. `Application` answers TensorFlow Serving's REST interface and the Open Inference Protocol (KServe v2, with
-its binary extension) as a plain ASGI application. It needs no framework and mounts in any; `actorflow serve` runs it by a
-server of its own, which is quicker.
+its binary extension) as a `Site` (`frontends/http`). It is a plain ASGI application, which needs no framework and mounts in any;
+`actorflow serve` runs it by the server of sites, which is quicker.
 
 A model comes from a saved model (TensorFlow's or ours), a frozen graph, a checkpoint with its graph, or an ONNX file. With a
 target it lives on a cluster.
 
 A request becomes a call of a model by functions without I/O (`protocols/`), and the call's outputs become its answer. Two faces
-are over that. A plain ASGI application awaits the outputs in the task of its request. `http/` puts a request into its model's
-queue as its bytes arrive, and the end of the step writes the answer.
+are over that. As an ASGI application it awaits the outputs in the task of a request. The server of sites has a request put into
+its model's queue as its bytes arrive, and the end of the step writes the answer.
 
 Work that repeats is done once. The head of a connection's requests is parsed once. The JSON before tensors is checked once for
 all requests that differ in ids and tensors alone, and the JSON of their answers is written once (`protocols/forms.py`).
@@ -22,7 +22,6 @@ application.py  `Application` and `app`: the models, refusals, and the answers t
 command.py      `actorflow serve`
 exchange.py     `Exchange`: a request and its answer by callbacks
 guard.py        addresses, tokens, hosts: which requests are refused before they are read
-http/           HTTP/1.1 for an application: `run`
 inspect.py      `actorflow inspect`: inputs, outputs, ops, parameters of a model file, memory and time of a run
 large.py        `Large`: counts large bodies, and lets threads work for them
 listeners.py    `Listener`: another way to the models than HTTP, such as gRPC
@@ -31,7 +30,6 @@ model.py        `Model`: a model with its values in a session
 pipelines/      models, functions of Python and queues as one served graph
 plugin.py       `Plugin`: requests of other kinds, such as those for streams of tokens; `Flow`: a graph that has no file
 protocols/      TensorFlow Serving's REST interface and the Open Inference Protocol, as functions
-receiving.py    bodies as messages of ASGI
 versions.py     `Served`: the versions of a model under a name, and their reload
 """
 

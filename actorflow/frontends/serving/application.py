@@ -18,35 +18,33 @@ from actorflow.base.reports.logs import get_logger
 from actorflow.engine.batching.rows import Batching
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.errors import InvalidArgumentError, OpError, PermissionDeniedError
-from actorflow.frontends.ext.asgi import Message, Receive, Send
+from actorflow.frontends.ext.asgi import Receive
+from actorflow.frontends.http.answers import JSON, SMALL, Answer, Body, Request, Streamed, TooLargeError, too_long
+from actorflow.frontends.http.messages import body_of, unless_gone
+from actorflow.frontends.http.site import Site
 from actorflow.frontends.serving.exchange import Exchange
 from actorflow.frontends.serving.guard import Guard
-from actorflow.frontends.serving.large import SMALL, Large, is_small
+from actorflow.frontends.serving.large import Large, is_small
 from actorflow.frontends.serving.measures import Measures
 from actorflow.frontends.serving.model import Model
 from actorflow.frontends.serving.plugin import Flow, plugins
-from actorflow.frontends.serving.protocols.answers import JSON, Answer, Streamed, internal_error, refused
-from actorflow.frontends.serving.protocols.bodies import TooLargeError, unpacked
+from actorflow.frontends.serving.protocols.answers import internal_error, refused
+from actorflow.frontends.serving.protocols.bodies import unpacked
 from actorflow.frontends.serving.protocols.inference import Inference, InferenceHead, inference
 from actorflow.frontends.serving.protocols.pages import page
 from actorflow.frontends.serving.protocols.pieces import USUAL, Work
 from actorflow.frontends.serving.protocols.questions import HEALTH, PAGES, index, named, nothing_at, question
 from actorflow.frontends.serving.protocols.routes import Route, route
 from actorflow.frontends.serving.protocols.writing import dump_json, is_large
-from actorflow.frontends.serving.receiving import body_of, send_streamed, too_long, unless_gone
 from actorflow.frontends.serving.versions import Served, VersionPolicy, models_in
 from actorflow.public import public
 
 _LOG = get_logger("serving")
 T = TypeVar("T")
-Body = bytes | list[bytes]
-"""The body of a request, or its parts."""
-_PART = 256 << 10
-"""Bytes of an answer that are sent at a time."""
 
 
 @public("af.serving")
-class Application:
+class Application(Site):
     """Serves models over HTTP, by TensorFlow Serving's REST interface and by the Open Inference Protocol.
 
     It is an ASGI application: `uvicorn` runs it, and Starlette and FastAPI mount it. Models are loaded at the `lifespan` event,
@@ -120,7 +118,6 @@ class Application:
         """The models by name."""
         for name, path in models.items() if isinstance(models, Mapping) else ():
             self._add(name, path if isinstance(path, Flow) else path_text(path))
-        self._tasks: BackgroundTasks | None = None
         self._opening: asyncio.Lock | None = None
 
     def _add(self, name: str, path: str | Flow) -> None:
@@ -136,28 +133,28 @@ class Application:
             return model
 
         labels = self._labels.get(name, {})
-        self.served[name] = Served(name, path, open, self._policy, labels, lambda: self._tasks is not None)
+        self.served[name] = Served(name, path, open, self._policy, labels, lambda: self.tasks is not None)
 
     # ---- the life of the models
 
     async def __aenter__(self) -> Application:
         self._opening = self._opening or asyncio.Lock()
         async with self._opening:
-            if self._tasks is None:
+            if self.tasks is None:
                 try:
                     await self.refresh()
                 except BaseException:
                     await self._close()
                     raise
-                self._tasks = BackgroundTasks()
+                self.tasks = BackgroundTasks()
                 if self._poll:
-                    self._tasks.start(self._watch())
+                    self.tasks.start(self._watch())
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        tasks, self._tasks = self._tasks, None
+        tasks, self.tasks = self.tasks, None
         if tasks is not None:
             await tasks.close()
         await self._close()
@@ -185,73 +182,28 @@ class Application:
             except Exception as error:
                 _LOG.error("the folders of models can't be looked at", error=str(error))
 
-    # ---- ASGI
+    # ---- requests
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Serves one connection."""
-        if scope["type"] == "lifespan":
-            await self._lifespan(receive, send)
-        elif scope["type"] == "http":
-            await self._http(scope, receive, send)
-        elif scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1003})
-
-    async def _lifespan(self, receive: Receive, send: Send) -> None:
-        await receive()
-        try:
-            await self.__aenter__()
-        except Exception as error:
-            _LOG.error("the models can't be loaded", error=str(error))
-            await send({"type": "lifespan.startup.failed", "message": str(error)})
-            return
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        await self.__aexit__(None, None, None)
-        await send({"type": "lifespan.shutdown.complete"})
-
-    async def _http(self, scope: Message, receive: Receive, send: Send) -> None:
-        path = scope["path"]
-        root = scope.get("root_path") or ""
-        if root and path.startswith(root):
-            path = path[len(root) :] or "/"
-        answer = await self.respond(scope["method"], path, dict(scope["headers"]), receive)
-        if isinstance(answer, Streamed):
-            assert self._tasks is not None
-            await send_streamed(answer, receive, send, self._tasks)
-            return
-        status, kind, body, more = answer
-        headers = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), *more]
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        body = b"" if scope["method"] == "HEAD" else body
-        for at in range(0, len(body) - _PART, _PART):
-            await send({"type": "http.response.body", "body": body[at : at + _PART], "more_body": True})
-        await send({"type": "http.response.body", "body": body[-(len(body) % _PART or _PART) :]})
-
-    async def respond(
-        self, method: str, path: str, headers: Mapping[bytes, bytes], body: Body | Receive
-    ) -> Answer | Streamed:
+    async def respond(self, request: Request, body: Body | Receive) -> Answer | Streamed:
         """The answer to a request.
 
         Args:
-            method: the method of HTTP.
-            path: the path, decoded, without what the application is mounted under.
-            headers: the headers; names in lower case.
+            request: the request.
             body: the body, its parts, or their source.
         """
         try:
-            return await self._answer(method, path, headers, body)
+            return await self._answer(request.method, request.path, request.headers, body)
         except Exception as error:
-            return self.failure(path, error)
+            return self.failure(request.path, error)
 
-    def refusal(self, method: str, path: str, headers: Mapping[bytes, bytes]) -> Answer | None:
+    def refusal(self, request: Request) -> Answer | None:
         """The answer to a request whose body need not be read, because its headers say that it is refused; None for others.
 
         Args:
-            method: the method of HTTP.
-            path: the path, decoded.
-            headers: the headers; names in lower case.
+            request: the request.
         """
-        error = None if path in HEALTH else self.guard.refusal(headers, method)
+        path, headers = request.path, request.headers
+        error = None if path in HEALTH else self.guard.refusal(headers, request.method)
         error = error or too_long(headers, self.most_body(path))
         return None if error is None else refused(path, error)
 
@@ -263,10 +215,6 @@ class Application:
     def most_body(self, path: str) -> int:
         """The most bytes of a body that is sent to `path`: none where no token is asked for."""
         return 0 if path in HEALTH else self.max_body
-
-    def too_large(self, path: str) -> Answer:
-        """The answer to a request for `path` whose body turns out to be too large."""
-        return refused(path, TooLargeError(f"The body has more than {self.most_body(path)} bytes."))
 
     def failure(self, path: str, error: Exception) -> Answer:
         """The answer to a request for `path` that ends with an error."""
@@ -282,7 +230,7 @@ class Application:
             return question(path, {}, self.measures, 0)
         if (refusal := self.guard.refusal(headers, method)) is not None:
             raise refusal
-        if self._tasks is None:
+        if self.tasks is None:
             await self.__aenter__()
         for plugin in self.plugins:
             if plugin.takes(method, path):
@@ -356,17 +304,38 @@ class Application:
             return None
         return InferenceHead.of(path, target, headers, self.timeout)
 
-    def begin(self, head: InferenceHead, body: Body, done: Callable[[Answer], None]) -> Exchange:
+    def shortcut(self, request: Request) -> InferenceHead | None:
+        """The call of a model that a request asks for; None for others.
+
+        Args:
+            request: the request.
+        """
+        return self.inference_head(request.path, request.headers) if request.method == "POST" else None
+
+    def begin(self, shortcut: InferenceHead, body: Body, done: Callable[[Answer], None]) -> Exchange | None:
         """Begins to answer a request for inference that has not been refused. There is no task for it.
 
         Args:
-            head: its path and headers.
+            shortcut: its path and headers.
             body: its body.
             done: is called with the answer, perhaps before this returns.
+
+        Returns:
+            The request; None for a large body, which `respond` takes.
         """
-        exchange = Exchange(self, head, done)
+        if not is_small(shortcut, body):
+            return None
+        exchange = Exchange(self, shortcut, done)
         exchange.begin(body)
         return exchange
+
+    def take(self, size: int) -> None:
+        """Counts bytes of large bodies. Raises Overloaded for too many bytes."""
+        self.large.take(size)
+
+    def give(self, size: int) -> None:
+        """Counts bytes no more."""
+        self.large.give(size)
 
     def inference(self, head: InferenceHead, body: Body, work: Work = USUAL) -> Inference:
         """The call of a model that a request asks for.
@@ -412,8 +381,7 @@ class Application:
                 if (error := too_long(headers, self.max_body)) is not None:
                     raise error
                 body = await body_of(content, self.max_body, take)
-                assert self._tasks is not None
-                reply = await unless_gone(content, answer(body), self._tasks)
+                reply = await unless_gone(content, answer(body), self.tasks)
             status = reply[0]
             return reply
         except Exception as error:
@@ -453,8 +421,7 @@ class Application:
             raise TooLargeError(f"The body has {len(whole)} bytes; {most} are the most.")
         if isinstance(content, (bytes, list)):
             return await work(whole)
-        assert self._tasks is not None
-        return await unless_gone(content, work(whole), self._tasks)
+        return await unless_gone(content, work(whole), self.tasks)
 
     def answer_later(
         self, answer: Callable[[], Answer], done: Callable[[Answer | None, Exception | None], None]
@@ -474,7 +441,7 @@ class Application:
             else:
                 done(reply, None)
 
-        return self._tasks is not None and self._tasks.start(make()) is not None
+        return self.tasks is not None and self.tasks.start(make()) is not None
 
     def count(self, head: InferenceHead, status: int, seconds: float) -> None:
         """Counts an answer of a model that there is.

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import socket
 import ssl
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from actorflow.base.origins import LOOPBACK
-from actorflow.errors import InvalidArgumentError, NotFoundError, UnavailableError, UnimplementedError
+from actorflow.errors import InvalidArgumentError, NotFoundError
 from actorflow.frontends.cli.main import Command
 from actorflow.frontends.serving.guard import check_address
 from actorflow.frontends.serving.listeners import listeners
@@ -61,16 +57,13 @@ def _run(arguments: argparse.Namespace) -> int:
     if bool(arguments.tls_cert) != bool(arguments.tls_key):
         raise InvalidArgumentError("--tls-cert and --tls-key go together.")
     check_address(arguments.host, token)
-    if importlib.util.find_spec("httptools") is None:
-        raise UnimplementedError(
-            "Serving needs the package httptools, which is not installed.",
-            hint="Install it with: pip install 'actorflow[serving]'. Other ASGI servers run actorflow.serving.app(models).",
-        )
+    from actorflow.frontends.http import server  # it imports asyncio, which other commands need not
+
+    server.check_httptools("Serving", "serving", "Other ASGI servers run actorflow.serving.app(models).")
     tls = _tls(arguments.tls_cert, arguments.tls_key)
     host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
     from actorflow.engine.batching.rows import Batching
     from actorflow.frontends.serving.application import Application
-    from actorflow.frontends.serving.http import server
     from actorflow.frontends.serving.protocols.pages import lines
 
     application = Application(
@@ -85,7 +78,7 @@ def _run(arguments: argparse.Namespace) -> int:
         control=arguments.allow_unload,
         target=arguments.target,
     )
-    listening = _listening(arguments.host, arguments.port)
+    listening = server.listening(arguments.host, arguments.port)
     scheme = "https" if arguments.tls_cert else "http"
     address = f"{scheme}://{host}:{listening.getsockname()[1]}"
     application.scheme = scheme
@@ -94,22 +87,9 @@ def _run(arguments: argparse.Namespace) -> int:
         print("\n".join([address, *others, *lines(application.served, address, token is not None)]), flush=True)
 
     opened = [listener.open(application, arguments) for listener in listeners()]
-    with _quiet_interrupt():
+    with server.quiet_interrupt():
         server.run(application, [listening], tls, ready, [each for each in opened if each is not None])
     return 0
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    """A socket that listens: who comes while models are loaded waits for them."""
-    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen(2048)
-    except OSError as error:
-        listener.close()
-        raise UnavailableError(f"The address {host}:{port} can't be listened on: {error.strerror}.") from None
-    return listener
 
 
 def _tls(certificate: str | None, key: str | None) -> ssl.SSLContext | None:
@@ -146,15 +126,6 @@ def _token(file: str | None) -> str | None:
     if len(token) < 16:
         raise InvalidArgumentError(f"The token in {file!r} has {len(token)} characters; 16 are the least.")
     return token
-
-
-@contextmanager
-def _quiet_interrupt() -> Iterator[None]:
-    """Ctrl-C ends the command without a traceback."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        print(file=sys.stderr)
 
 
 COMMAND = Command("serve models over HTTP", _arguments, _run)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorflow.engine.batching.batcher import Pending
 from actorflow.errors import UnavailableError
-from actorflow.frontends.serving.protocols.answers import Answer
+from actorflow.frontends.http.answers import Answer
 from actorflow.frontends.serving.protocols.inference import Inference, InferenceHead
 from actorflow.frontends.serving.protocols.writing import is_large
 

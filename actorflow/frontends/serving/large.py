@@ -12,12 +12,11 @@ import anyio
 
 from actorflow.base.process import machine
 from actorflow.errors import CancelledError, DeadlineExceededError, Overloaded
+from actorflow.frontends.http.answers import SMALL
 from actorflow.frontends.serving.protocols.inference import InferenceHead
-from actorflow.frontends.serving.protocols.pieces import PIECE, Work
+from actorflow.frontends.serving.protocols.pieces import Work
 
 T = TypeVar("T")
-SMALL = 2 * PIECE
-"""Bytes of a body that the event loop reads itself, and that are counted nowhere."""
 _SMALL_BINARY = 1 << 20
 """Bytes of a body whose tensors are taken as they lie in it."""
 _THREADS = 2

@@ -11,7 +11,7 @@ from actorflow.engine.batching.rows import Batching
 from actorflow.engine.session.session import Session
 from actorflow.exchange.sources.source import Source
 from actorflow.frontends.ext.asgi import Receive
-from actorflow.frontends.serving.protocols.answers import Answer, Streamed
+from actorflow.frontends.http.answers import Answer, Streamed
 
 if TYPE_CHECKING:
     from actorflow.frontends.serving.application import Application

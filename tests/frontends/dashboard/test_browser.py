@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import re
 import shutil
-import socket
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -15,12 +15,12 @@ import anyio
 import numpy as np
 import pytest
 from frontends.dashboard.told_tasks import TASK, Told
-from patience import PATIENCE
 
 import actorflow as af
 from actorflow.engine.runtime.diagnostics.recorder import take
 from actorflow.engine.runtime.diagnostics.trace import Trace
 from actorflow.frontends.dashboard.application import Dashboard
+from actorflow.frontends.http import server
 
 pytestmark = [pytest.mark.extras("playwright"), pytest.mark.timeout(240)]
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
@@ -29,20 +29,13 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 @contextlib.asynccontextmanager
-async def served(page: Dashboard) -> AsyncIterator[tuple[Any, int]]:
-    """The page on a free port, by uvicorn in this loop."""
-    import uvicorn
-
-    server = uvicorn.Server(uvicorn.Config(page, log_level="error", lifespan="off", timeout_graceful_shutdown=1))
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        async with anyio.create_task_group() as group:
-            group.start_soon(server._serve, [listening])
-            with anyio.fail_after(PATIENCE):
-                while not server.started:  # noqa: ASYNC110
-                    await anyio.sleep(0.01)
-            yield server, listening.getsockname()[1]
-            server.should_exit = True
+async def served(page: Dashboard) -> AsyncIterator[int]:
+    """The page on a free port, in this loop."""
+    listening, end = server.listening("127.0.0.1", 0), asyncio.Event()
+    async with page, anyio.create_task_group() as group:
+        group.start_soon(server.Server(page).serve, [listening], None, end)
+        yield listening.getsockname()[1]
+        end.set()
 
 
 def a_step() -> Trace:
@@ -90,7 +83,7 @@ async def test_a_browser_goes_through_all_views_and_shows_hostile_names_as_text(
         for number in range(4):
             writer.scalar("loss", 1.0 / (number + 1), number)
     page = Dashboard(source, graph=graph, token="secret", period=0.1, logdir=tmp_path)
-    async with served(page) as (_, port), async_playwright() as library:
+    async with served(page) as port, async_playwright() as library:
         resolver = "--host-resolver-rules=MAP evil.test 127.0.0.1"
         browser = await library.chromium.launch(executable_path=CHROMIUM, args=[*ARGUMENTS, resolver])
         tab = await browser.new_page()
@@ -177,7 +170,7 @@ async def test_the_graph_of_a_training_step_is_drawn_with_the_time_of_its_parts(
         await session.run(init)
         for _ in range(3):
             await session.run(train, feeds)
-        async with served(Dashboard(session, token="secret")) as (_, port), async_playwright() as library:
+        async with served(Dashboard(session, token="secret")) as port, async_playwright() as library:
             browser = await library.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
             tab = await browser.new_page()
             await tab.set_viewport_size({"width": 1000, "height": 640})
@@ -236,7 +229,7 @@ async def test_36000_nodes_are_painted_soon_and_64_workers_stream_without_stalli
                 for _ in range(600):
                     x = af.tanh(x)
     page = Dashboard(Streaming(), graph=graph, token="secret", period=0.25)
-    async with served(page) as (_, port), async_playwright() as library:
+    async with served(page) as port, async_playwright() as library:
         browser = await library.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         tab = await browser.new_page()
         await tab.goto(f"http://127.0.0.1:{port}/?token=secret")

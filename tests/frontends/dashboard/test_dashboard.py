@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
 import sys
@@ -29,7 +31,6 @@ from actorflow.engine.runtime.diagnostics.trace import Span, Trace
 from actorflow.errors import InvalidArgumentError
 from actorflow.frontends.dashboard import top
 from actorflow.frontends.dashboard.application import MOST_STREAMS, Dashboard
-from actorflow.frontends.dashboard.guard import Guard
 from actorflow.frontends.dashboard.sampler import (
     LATE,
     MOST_LINKS,
@@ -620,18 +621,89 @@ async def test_a_session_in_this_process_tells_of_the_datasets_there() -> None:
         assert not (await source.ask())["session"]["datasets"]
 
 
-def test_a_guard_leaves_lifespans_to_the_application() -> None:
-    seen = []
+async def test_a_page_opens_and_ends_with_its_server(page: Dashboard) -> None:
+    received = iter(["lifespan.startup", "lifespan.shutdown"])
+    sent: list[str] = []
 
-    async def inner(scope: Any, receive: Any, send: Any) -> None:
-        seen.append(scope["type"])
+    async def receive() -> Any:
+        return {"type": next(received)}
 
-    async def main() -> None:
-        await Guard(inner, "t")({"type": "lifespan"}, None, None)  # type: ignore[arg-type]
-        await Guard(inner, "t")({"type": "websocket", "headers": []}, None, None)  # type: ignore[arg-type]
+    async def send(message: Any) -> None:
+        sent.append(message["type"])
+        assert (page.tasks is not None) == (sent == ["lifespan.startup.complete"])
 
-    anyio.run(main)
-    assert seen == ["lifespan"]
+    await page({"type": "lifespan"}, receive, send)
+    assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+
+
+@contextlib.asynccontextmanager
+async def served(page: Dashboard) -> AsyncIterator[httpx.AsyncClient]:
+    """The page on a port, as the command serves it."""
+    server = pytest.importorskip("actorflow.frontends.http.server")
+    pytest.importorskip("httptools")
+    listening, end = server.listening("127.0.0.1", 0), asyncio.Event()
+    async with page, anyio.create_task_group() as group:
+        group.start_soon(server.Server(page).serve, [listening], None, end)
+        base, token = f"http://127.0.0.1:{listening.getsockname()[1]}", {"authorization": "Bearer secret"}
+        async with httpx.AsyncClient(base_url=base, headers=token, timeout=PATIENCE) as browser:
+            yield browser
+        end.set()
+
+
+PATHS = [
+    "/",
+    "/page.js",
+    "/page.css",
+    "/metrics",
+    "/steps.json",
+    "/graph.json",
+    "/curves.json",
+    "/step.json?number=x",
+    "/gone",
+]
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+@pytest.mark.parametrize("path", PATHS)
+async def test_its_server_answers_as_one_of_asgi(page: Dashboard, method: str, path: str) -> None:
+    async with client(page, authorization="Bearer secret") as mounted, served(page) as browser:
+        expected, answer = await mounted.request(method, path), await browser.request(method, path)
+    assert (answer.status_code, answer.content) == (expected.status_code, expected.content)
+    headers = {
+        name: value for name, value in answer.headers.items() if name != "connection"
+    }  # it ends behind a refusal
+    assert headers == dict(expected.headers)
+
+
+async def test_its_server_streams_snapshots_until_the_client_goes(page: Dashboard) -> None:
+    async with served(page) as browser:
+        async with browser.stream("GET", "/events") as stream:
+            assert (
+                stream.headers["content-type"] == "text/event-stream" and stream.headers["cache-control"] == "no-store"
+            )
+            numbers = set()
+            async for line in stream.aiter_lines():
+                if line.startswith("id: "):
+                    numbers.add(line)
+                if len(numbers) == 3:
+                    break
+            assert page.sampler.watchers == 1
+        await until(lambda: page.sampler.watchers == 0)
+
+
+async def test_its_server_reads_no_body(page: Dashboard) -> None:
+    async with served(page) as browser:
+        assert (await browser.request("GET", "/", content=b"x" * 100)).status_code == 413
+
+
+async def test_a_page_has_no_sockets_of_the_web(page: Dashboard) -> None:
+    sent: list[str] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message["type"])
+
+    await page({"type": "websocket", "headers": []}, send, send)  # type: ignore[arg-type]
+    assert sent == ["websocket.close"]
 
 
 def test_each_metric_is_in_the_documentation() -> None:

@@ -16,7 +16,7 @@ from patience import PATIENCE
 import actorflow as af
 from actorflow.frontends.generation.http import completions
 from actorflow.frontends.generation.http.page import PATH as PAGE
-from actorflow.frontends.serving.protocols.answers import Streamed
+from actorflow.frontends.http.answers import Streamed
 from actorflow.frontends.serving.versions import VersionPolicy
 
 FIELDS = {"model": "letters", "prompt": "a", "temperature": 0}
@@ -80,7 +80,7 @@ class Parts:
 
 async def test_empty_parts_do_not_end_an_answer(tmp_path: Path) -> None:
     async with running(tmp_path) as server:
-        server.server.application.plugins = [Parts()]
+        server.server.site.plugins = [Parts()]
         reader, writer = await server.open()
         with anyio.fail_after(PATIENCE):
             writer.write(asked(b"", "/parts", method="GET"))
@@ -110,7 +110,7 @@ async def test_a_model_without_a_tokenizer_is_refused_before_a_step(path: str, t
         status, answer = await post(server, path, body)
         message = answer["error"]["message"] if path == COMPLETIONS else answer["error"]
         assert status == 400 and "'letters' has no tokenizer, so its answers are no text" in message
-        (steps,) = server.server.application.served["letters"].find()[1].parts
+        (steps,) = server.server.site.served["letters"].find()[1].parts
         assert steps.steps == 0 and not steps.scheduler.running
         ((_, _, page),) = await server.say(asked(b"", PAGE, method="GET"))
         assert b"<option>letters</option>" not in page

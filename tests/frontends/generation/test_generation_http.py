@@ -31,7 +31,7 @@ async def serving(tmp_path: Path) -> AsyncIterator[Running]:
 
 
 def engine(server: Running) -> Any:
-    return server.server.application.served["letters"].find()[1].parts[0]
+    return server.server.site.served["letters"].find()[1].parts[0]
 
 
 async def post(server: Running, path: str, body: Any) -> tuple[int, Any]:
@@ -215,7 +215,7 @@ async def test_a_client_that_does_not_read_is_bounded(tmp_path: Path) -> None:
                     sent += 1
                     yield b"x" * (1 << 16)
 
-        from actorflow.frontends.serving.protocols.answers import Streamed
+        from actorflow.frontends.http.answers import Streamed
 
         class Endless:
             methods = ()
@@ -229,7 +229,7 @@ async def test_a_client_that_does_not_read_is_bounded(tmp_path: Path) -> None:
             async def respond(self, *request: Any) -> Any:
                 return Streamed(200, b"text/plain", parts())
 
-        server.server.application.plugins = [Endless(), *server.server.application.plugins]
+        server.server.site.plugins = [Endless(), *server.server.site.plugins]
         _, writer = await server.open()
         writer.write(asked(b"", "/endless", method="GET"))
         with anyio.fail_after(PATIENCE):

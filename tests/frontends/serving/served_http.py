@@ -17,7 +17,7 @@ from frontends.serving.served import application, write_line
 from patience import PATIENCE
 
 pytest.importorskip("httptools")
-from actorflow.frontends.serving.http.server import Server
+from actorflow.frontends.http.server import Server
 
 ASK = json.dumps({"instances": [[1.0, 2.0, 3.0]]}).encode()
 PREDICT = "/v1/models/line:predict"

@@ -56,7 +56,7 @@ async def test_large_bodies_have_the_answers_of_small_ones(tmp_path: Path) -> No
             tensors["outputs"][0]["data"],
         ):
             np.testing.assert_allclose(totals, 2 * rows.sum(1), rtol=1e-6)
-        assert not at.server.application.large.held
+        assert not at.server.site.large.held
 
 
 async def test_a_large_answer_to_a_small_request_is_whole(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ async def test_others_are_answered_while_a_large_body_is_read(tmp_path: Path) ->
 
 async def test_all_bodies_together_are_bounded_and_small_ones_pass(tmp_path: Path) -> None:
     async with running(tmp_path, max_bodies=1 << 20) as at:
-        held = at.server.application.large
+        held = at.server.site.large
         _, first = await at.open()
         first.write(asked(b" " * (1 << 20))[:-200_000])
         await first.drain()

@@ -201,7 +201,7 @@ async def test_a_client_that_takes_no_answers_is_closed(tmp_path: Path) -> None:
 
 async def test_bodies_that_wait_are_bounded(tmp_path: Path) -> None:
     async with running(tmp_path) as at:
-        _, model = at.server.application.served["line"].find()
+        _, model = at.server.site.served["line"].find()
         gate, begun = anyio.Event(), anyio.Event()
         assert model._batcher is not None
         model._batcher._run = held(gate, begun, model._batcher._run)
@@ -302,7 +302,7 @@ async def test_an_answer_to_a_late_refusal_may_be_read(tmp_path: Path) -> None:
 
 async def test_a_client_that_leaves_gives_its_request_up(tmp_path: Path) -> None:
     async with running(tmp_path) as at:
-        _, model = at.server.application.served["line"].find()
+        _, model = at.server.site.served["line"].find()
         gate, begun = anyio.Event(), anyio.Event()
         batcher = model._batcher
         assert batcher is not None
@@ -329,7 +329,7 @@ def held(gate: anyio.Event, begun: anyio.Event, run: Any) -> Any:
 
 async def test_the_end_waits_for_what_is_answered_and_for_no_idle_connection(tmp_path: Path) -> None:
     async with running(tmp_path) as at:
-        _, model = at.server.application.served["line"].find()
+        _, model = at.server.site.served["line"].find()
         gate, begun = anyio.Event(), anyio.Event()
         assert model._batcher is not None
         model._batcher._run = held(gate, begun, model._batcher._run)

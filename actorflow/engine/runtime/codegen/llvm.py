@@ -44,7 +44,7 @@ def compiled(text: str, unrolled: bool = True) -> Code:
         return _compiled(text, unrolled)
 
 
-_one_at_a_time = forks.new_lock()
+_one_at_a_time = forks.new_library_lock()
 
 
 def _compiled(text: str, unrolled: bool) -> Code:

@@ -14,7 +14,8 @@ from actorflow.frontends.generation.http.asked import check_fields, flag, prompt
 from actorflow.frontends.generation.http.events import DONE, HEADERS, KIND, event
 from actorflow.frontends.generation.model import Engine
 from actorflow.frontends.generation.stream import Stream, merged
-from actorflow.frontends.serving.protocols.answers import Answer, Streamed, ok, refused
+from actorflow.frontends.http.answers import Answer, Streamed
+from actorflow.frontends.serving.protocols.answers import ok, refused
 from actorflow.frontends.serving.protocols.writing import dump_json
 
 PATH = "/v1/completions"

@@ -10,7 +10,8 @@ from actorflow.frontends.generation.http.asked import PARAMETERS, check_fields, 
 from actorflow.frontends.generation.http.events import HEADERS, KIND, event
 from actorflow.frontends.generation.model import Engine
 from actorflow.frontends.generation.stream import Stream
-from actorflow.frontends.serving.protocols.answers import Answer, Streamed, ok
+from actorflow.frontends.http.answers import Answer, Streamed
+from actorflow.frontends.serving.protocols.answers import ok
 
 
 def begin(engine: Engine, content: dict[str, Any], timeout: float | None) -> Stream:

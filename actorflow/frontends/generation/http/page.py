@@ -7,7 +7,7 @@ import hashlib
 import html
 from collections.abc import Sequence
 
-from actorflow.frontends.serving.protocols.answers import Answer
+from actorflow.frontends.http.answers import Answer
 
 PATH = "/generate"
 _STYLE = (

@@ -18,7 +18,7 @@ from actorflow.frontends.generation.http import completions, generate, page, ten
 from actorflow.frontends.generation.http.asked import MOST_BODY
 from actorflow.frontends.generation.model import Engine, generates
 from actorflow.frontends.generation.scheduler import Limits
-from actorflow.frontends.serving.protocols.answers import Answer, Streamed
+from actorflow.frontends.http.answers import Answer, Streamed
 from actorflow.frontends.serving.protocols.bodies import load_json
 from actorflow.frontends.serving.protocols.inference import time_limit
 from actorflow.frontends.serving.protocols.questions import named

@@ -1,29 +1,13 @@
-"""`Answer`, `Streamed`, and the answers to errors."""
+"""Answers in JSON, and the answers to errors."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator
-from typing import Any, NamedTuple
+from typing import Any
 
 from actorflow.errors import OpError, Overloaded
-from actorflow.frontends.serving.protocols.bodies import TooLargeError
+from actorflow.frontends.http.answers import JSON, Answer, TooLargeError
 from actorflow.frontends.serving.protocols.writing import dump_json
-
-JSON = b"application/json"
-
-Answer = tuple[int, bytes, bytes, tuple[tuple[bytes, bytes], ...]]
-"""Status, content type, body, further headers."""
-
-
-class Streamed(NamedTuple):
-    """An answer whose body comes in parts. The end of `parts` is the end of the answer; a client that leaves closes them."""
-
-    status: int
-    kind: bytes
-    parts: AsyncGenerator[bytes, None]
-    more: tuple[tuple[bytes, bytes], ...] = ()
-
 
 _STATUS = {
     1: 499,

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from actorflow.errors import InvalidArgumentError, UnimplementedError
+from actorflow.frontends.http.answers import TooLargeError
 
 
 def _quicker() -> Any:
@@ -28,10 +29,6 @@ _PACKED_PIECE, _UNPACKED_PIECE = 16 << 10, 256 << 10
 _MOST_WITHOUT_RATIO, _MOST_RATIO = 1 << 20, 100
 """Bytes that any body may have when it is unpacked, and by how many times it may grow beyond them."""
 _MOST_MEMBERS = 1000
-
-
-class TooLargeError(InvalidArgumentError):
-    """A body is larger than the server takes."""
 
 
 Check = Callable[[], None]

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.exchange.sources.signature import Signature
+from actorflow.frontends.http.answers import JSON, Answer
 from actorflow.frontends.serving.model import Call, Model
 from actorflow.frontends.serving.protocols import forms, kserve, rest
-from actorflow.frontends.serving.protocols.answers import JSON, Answer, ok
+from actorflow.frontends.serving.protocols.answers import ok
 from actorflow.frontends.serving.protocols.pieces import USUAL, Work, load
 from actorflow.frontends.serving.protocols.routes import Route
 from actorflow.frontends.serving.versions import Served

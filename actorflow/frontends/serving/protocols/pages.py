@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 from actorflow.base.shapes import show
 from actorflow.exchange.sources.signature import CLASSIFY, REGRESS, Port, Signature
 from actorflow.exchange.sources.source import DEFAULT
+from actorflow.frontends.http.answers import Answer
 from actorflow.frontends.serving.plugin import Part
-from actorflow.frontends.serving.protocols.answers import Answer, ok
+from actorflow.frontends.serving.protocols.answers import ok
 from actorflow.frontends.serving.versions import Served
 
 _LARGEST_EXAMPLE = 64

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from actorflow.errors import InvalidArgumentError
-from actorflow.frontends.serving.protocols.bodies import Check, TooLargeError, load_json, parsed
+from actorflow.frontends.http.answers import TooLargeError
+from actorflow.frontends.serving.protocols.bodies import Check, load_json, parsed
 
 PIECE = 32 << 10
 """Bytes of a piece, about."""

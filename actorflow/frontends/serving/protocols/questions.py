@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from actorflow.errors import InvalidArgumentError, NotFoundError
+from actorflow.frontends.http.answers import JSON, Answer
 from actorflow.frontends.serving.measures import Measures
 from actorflow.frontends.serving.protocols import kserve, rest
-from actorflow.frontends.serving.protocols.answers import JSON, Answer, ok
+from actorflow.frontends.serving.protocols.answers import ok
 from actorflow.frontends.serving.protocols.pages import openapi
 from actorflow.frontends.serving.protocols.routes import Route, route
 from actorflow.frontends.serving.protocols.writing import dump_json

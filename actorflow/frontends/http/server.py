@@ -1,23 +1,24 @@
-"""`run`, and `Server`: the connections of an application on sockets that listen, until the end."""
+"""`run`, and `Server`: the connections of a site on sockets that listen, until the end."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
+import importlib.util
 import signal
 import socket
 import ssl
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import anyio
 
 from actorflow.cluster.processes.listening import open_more_files
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
-from actorflow.frontends.serving.application import Application
-from actorflow.frontends.serving.http.connection import Connection
+from actorflow.errors import UnavailableError, UnimplementedError, with_topic
+from actorflow.frontends.http.connection import Connection
+from actorflow.frontends.http.site import Site
 
 _LOOKS = 5.0
 _HANDSHAKE = 10.0
@@ -28,10 +29,10 @@ _SWITCH_INTERVAL = 0.0005
 
 
 class Server:
-    """The connections of an application.
+    """The connections of a site.
 
     Args:
-        application: what answers; its models are loaded.
+        site: what answers; it is open.
         idle_seconds: after how long a connection without a request is closed.
         arrival_seconds: how long a request may take to arrive, and an answer to be taken.
         most_connections: how many there may be, if the system lets the process open as many files. For one more connection, the
@@ -40,13 +41,13 @@ class Server:
 
     def __init__(
         self,
-        application: Application,
+        site: Site,
         *,
         idle_seconds: float = 75.0,
         arrival_seconds: float = 60.0,
         most_connections: int = 4096,
     ) -> None:
-        self.application = application
+        self.site = site
         self.idle_seconds, self.arrival_seconds = idle_seconds, arrival_seconds
         self.most_connections = min(most_connections, max(1, open_more_files() - _OTHER_FILES))
         self.loop = asyncio.get_running_loop()
@@ -146,40 +147,40 @@ class Server:
 
 
 def run(
-    application: Application,
+    site: Site,
     sockets: Sequence[socket.socket],
     tls: ssl.SSLContext | None = None,
     ready: Callable[[Sequence[str]], None] = lambda others: None,
     listeners: Sequence[contextlib.AbstractAsyncContextManager[str]] = (),
 ) -> None:
-    """Loads the models of an application, and answers until SIGINT or SIGTERM.
+    """Opens a site, and answers until SIGINT or SIGTERM.
 
     Args:
-        application: the application.
-        sockets: sockets that listen. Clients that come while models are loaded wait.
+        site: the site.
+        sockets: sockets that listen. Clients that come while it opens wait.
         tls: certificate and key; HTTP without encryption unless given.
-        ready: called with the addresses of the listeners when the models are loaded.
+        ready: called with the addresses of the listeners when the site is open.
         listeners: listen beside, from then on.
     """
 
     async def serve() -> None:
-        end, loading, loop = asyncio.Event(), anyio.CancelScope(), asyncio.get_running_loop()
+        end, opening, loop = asyncio.Event(), anyio.CancelScope(), asyncio.get_running_loop()
 
         def stop() -> None:
             end.set()
-            loading.cancel()
+            opening.cancel()
 
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stop)
-        with loading:
-            await application.__aenter__()
-        if not loading.cancelled_caught:
+        with opening:
+            await site.__aenter__()
+        if not opening.cancelled_caught:
             try:
                 async with contextlib.AsyncExitStack() as stack:
                     ready([await stack.enter_async_context(listener) for listener in listeners])
-                    await Server(application).serve(sockets, tls, end)
+                    await Server(site).serve(sockets, tls, end)
             finally:
-                await application.__aexit__(None, None, None)
+                await site.__aexit__(None, None, None)
 
     factory = None
     with contextlib.suppress(ImportError):
@@ -191,3 +192,48 @@ def run(
             runner.run(serve())
     finally:
         sys.setswitchinterval(before)
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens: clients that come before its server answers wait.
+
+    Args:
+        host: the address.
+        port: the port; 0 takes a free port.
+
+    Raises:
+        UnavailableError: the address can't be listened on.
+    """
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(2048)
+    except OSError as error:
+        listener.close()
+        raise UnavailableError(f"The address {host}:{port} can't be listened on: {error.strerror}.") from None
+    return listener
+
+
+def check_httptools(what: str, extra: str, otherwise: str) -> None:
+    """Raises UnimplementedError if the parser of requests is not installed.
+
+    Args:
+        what: begins the sentence: what needs it.
+        extra: the extra of actorflow that has it.
+        otherwise: what can be done without it, as a sentence.
+    """
+    if importlib.util.find_spec("httptools") is None:
+        raise UnimplementedError(
+            f"{what} needs the package httptools, which is not installed.",
+            hint=with_topic(f"Install it with: pip install 'actorflow[{extra}]'. {otherwise}", "extra-missing"),
+        )
+
+
+@contextlib.contextmanager
+def quiet_interrupt() -> Iterator[None]:
+    """Ctrl-C ends a command without a traceback."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(file=sys.stderr)

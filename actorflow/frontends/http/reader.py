@@ -10,14 +10,11 @@ from __future__ import annotations
 import contextlib
 import importlib
 import urllib.parse
-from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from actorflow.errors import Overloaded
-from actorflow.frontends.serving.application import Application
-from actorflow.frontends.serving.large import SMALL
-from actorflow.frontends.serving.protocols.answers import JSON, Answer
-from actorflow.frontends.serving.protocols.inference import InferenceHead
+from actorflow.frontends.http.answers import JSON, SMALL, Answer, Body, Request, TooLargeError
+from actorflow.frontends.http.site import Site
 
 _MOST_HEAD = 64 << 10
 _LONG_HEAD = f"The head of a request has more than {_MOST_HEAD} bytes."
@@ -35,25 +32,22 @@ _MOST_KNOWN = 4 << 10
 class Head(NamedTuple):
     """All of a request but its body.
 
-    method, path: the path is decoded, and without its query.
-    headers: their names are in lower case.
+    request: its method, path, headers and query.
     keeps: whether the connection goes on after the answer.
-    inference: what it asks a model, if it does.
+    shortcut: its meaning, if the site answers it without a task.
     takes_chunks: whether its client knows a body that comes in chunks.
     """
 
-    method: str
-    path: str
-    headers: Mapping[bytes, bytes]
+    request: Request
     keeps: bool
-    inference: InferenceHead | None
+    shortcut: Any
     takes_chunks: bool = True
 
 
 class Listener(Protocol):
     """The connection that a reader reads for."""
 
-    def take(self, head: Head, body: bytes | list[bytes]) -> None:
+    def take(self, head: Head, body: Body) -> None:
         """A request is there: its body, or the parts of a large body."""
 
     def hold(self, size: int) -> None:
@@ -70,14 +64,14 @@ class Reader:
     """Reads requests.
 
     Args:
-        application: says which requests are refused by their heads, and how large bodies may be.
+        site: says which requests are refused by their heads, and how large bodies may be.
         listener: is told of what is found, in order.
     """
 
-    def __init__(self, application: Application, listener: Listener) -> None:
+    def __init__(self, site: Site, listener: Listener) -> None:
         httptools: Any = importlib.import_module("httptools")
         self._new_parser, self._upgrade = httptools.HttpRequestParser, httptools.HttpParserUpgrade
-        self._application, self._listener = application, listener
+        self._site, self._listener = site, listener
         self._parser = self._new_parser(self)
         self.is_ended = False
         """Whether nothing is read any more."""
@@ -98,7 +92,7 @@ class Reader:
     def _start(self) -> None:
         """Begins a request."""
         self._url, self._headers, self._parts, self._size = b"", {}, [], 0  # type: ignore[var-annotated]
-        self._method, self._path, self._hosts = "GET", "/", 0
+        self._method, self._path, self._query, self._hosts = "GET", "/", b"", 0
         self._double, self._chunks, self._trailers, self._held = "", 0, 0, 0
         self.in_body = self.expects = False
 
@@ -118,7 +112,7 @@ class Reader:
 
     def _remember(self, data: bytes, head: Head, body: bytes) -> None:
         """Remembers the head of a request that came in these bytes, if it alone says where the body ends."""
-        at, headers = len(data) - len(body), head.headers
+        at, headers = len(data) - len(body), head.request.headers
         if (
             at <= _MOST_KNOWN
             and head.keeps
@@ -183,7 +177,8 @@ class Reader:
             return
         headers = self._headers
         self._method = self._parser.get_method().decode("latin-1")
-        path = self._url.partition(b"?")[0].decode("latin-1")
+        target, _, self._query = self._url.partition(b"?")
+        path = target.decode("latin-1")
         if not path.startswith("/") and self._method != "CONNECT":
             with contextlib.suppress(ValueError):
                 whole = urllib.parse.urlsplit(path)
@@ -205,7 +200,7 @@ class Reader:
             self._refuse(400, f"A request has one header Host, not {self._hosts}.")
         elif self._parser.should_upgrade():
             return  # it comes again without
-        elif (refusal := self._application.refusal(self._method, self._path, headers)) is not None:
+        elif (refusal := self._site.refusal(self._asked())) is not None:
             self._give_up(refusal)  # before the body is read
         elif headers.get(b"expect", b"").lower() == b"100-continue":
             self.expects = True
@@ -218,8 +213,9 @@ class Reader:
         before = self._size
         self._size += len(body)
         self._chunks += 1
-        if self._size > self._application.most_body(self._path):
-            self._give_up(self._application.too_large(self._path))
+        if self._size > (most := self._site.most_body(self._path)):
+            error = TooLargeError(f"The body has more than {most} bytes.")
+            self._give_up(self._site.failure(self._path, error))
         elif self._chunks > _FREE_CHUNKS + self._size // _LEAST_CHUNK:
             self._refuse(400, f"The body comes in more than {_FREE_CHUNKS} chunks, which have few bytes each.")
         else:
@@ -228,8 +224,8 @@ class Reader:
                 try:
                     self._listener.hold(more)
                     self._held += more
-                except Overloaded as error:
-                    self._give_up(self._application.failure(self._path, error))
+                except Overloaded as overload:
+                    self._give_up(self._site.failure(self._path, overload))
                     return
             self._parts.append(body)
 
@@ -242,11 +238,13 @@ class Reader:
         body = parts if self._size > SMALL and len(parts) > 1 else b"".join(parts)
         keeps = self._parser.should_keep_alive()
         self.is_ended = not keeps  # what comes behind it is not read
-        asks = self._method == "POST"
-        inference = self._application.inference_head(self._path, self._headers) if asks else None
-        head = Head(self._method, self._path, self._headers, keeps, inference, self._parser.get_http_version() != "1.0")
+        request = self._asked()
+        head = Head(request, keeps, self._site.shortcut(request), self._parser.get_http_version() != "1.0")
         self._last = (head, body) if isinstance(body, bytes) else None
         self._listener.take(head, body)
+
+    def _asked(self) -> Request:
+        return Request(self._method, self._path, self._headers, self._query)
 
     # ---- the end
 

@@ -1,8 +1,8 @@
-"""Bodies of requests as messages of ASGI: their parts, their bounds, and clients that leave."""
+"""Bodies and answers as messages of ASGI: their parts, their bounds, and clients that leave."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import anyio
@@ -10,23 +10,15 @@ import anyio
 from actorflow.base.reports.logs import get_logger
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.frontends.ext.asgi import ClientDisconnected, Receive, Send
-from actorflow.frontends.serving.large import SMALL
-from actorflow.frontends.serving.protocols.answers import Streamed
-from actorflow.frontends.serving.protocols.bodies import TooLargeError
+from actorflow.frontends.http.answers import SMALL, Answer, Body, Streamed, TooLargeError
 
 T = TypeVar("T")
-_LOG = get_logger("serving")
+_LOG = get_logger("http")
+_PART = 256 << 10
+"""Bytes of an answer that are sent at a time."""
 
 
-def too_long(headers: Mapping[bytes, bytes], most: int) -> TooLargeError | None:
-    """The error of a body that its header says to have more than `most` bytes; None for others."""
-    length = headers.get(b"content-length", b"0")
-    if length.isdigit() and (len(length) > 18 or int(length) > most):
-        return TooLargeError(f"The body has {length[:20].decode()} bytes; {most} are the most.")
-    return None
-
-
-async def body_of(receive: Receive, most: int, take: Callable[[int], None]) -> bytes | list[bytes]:
+async def body_of(receive: Receive, most: int, take: Callable[[int], None]) -> Body:
     """The body of a request, as it was sent: whole if it is small, else its parts.
 
     Args:
@@ -56,19 +48,19 @@ async def body_of(receive: Receive, most: int, take: Callable[[int], None]) -> b
     return parts if size > SMALL and len(parts) > 1 else b"".join(parts)
 
 
-async def unless_gone(receive: Receive, work: Awaitable[T], tasks: BackgroundTasks) -> T:
+async def unless_gone(receive: Receive, work: Awaitable[T], tasks: BackgroundTasks | None) -> T:
     """The result of `work`. It is cancelled when the client goes away.
 
     Args:
         receive: the messages of the request, whose body was read.
         work: what the client waits for.
-        tasks: watch the client.
+        tasks: watch the client; None for a site that has ended.
 
     Raises:
         ClientDisconnected: the client has left.
     """
     with anyio.CancelScope() as scope:
-        watch = tasks.start(_watch(receive, scope))
+        watch = None if tasks is None else tasks.start(_watch(receive, scope))
         try:
             return await work
         finally:
@@ -77,15 +69,32 @@ async def unless_gone(receive: Receive, work: Awaitable[T], tasks: BackgroundTas
     raise ClientDisconnected("The client has gone away, so its request was given up.")
 
 
-async def send_streamed(answer: Streamed, receive: Receive, send: Send, tasks: BackgroundTasks) -> None:
-    """Sends an answer in parts as they come. When the client goes away, the parts are closed at once.
+async def send_answer(
+    answer: Answer | Streamed, method: str, receive: Receive, send: Send, tasks: BackgroundTasks | None
+) -> None:
+    """Sends an answer.
 
     Args:
         answer: the answer.
+        method: the method of the request. An answer to HEAD has no body.
         receive: the messages of the request, whose body was read.
         send: takes the messages of the answer.
         tasks: watch the client.
     """
+    if isinstance(answer, Streamed):
+        await _send_streamed(answer, receive, send, tasks)
+        return
+    status, kind, body, more = answer
+    headers = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), *more]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    body = b"" if method == "HEAD" else body
+    for at in range(0, len(body) - _PART, _PART):
+        await send({"type": "http.response.body", "body": body[at : at + _PART], "more_body": True})
+    await send({"type": "http.response.body", "body": body[-(len(body) % _PART or _PART) :]})
+
+
+async def _send_streamed(answer: Streamed, receive: Receive, send: Send, tasks: BackgroundTasks | None) -> None:
+    """Sends an answer in parts as they come. When the client goes away, the parts are closed at once."""
 
     async def work() -> None:
         headers = [(b"content-type", answer.kind), *answer.more]

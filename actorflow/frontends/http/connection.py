@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import anyio
 
 from actorflow.base.reports.logs import get_logger
-from actorflow.frontends.serving.application import Body
-from actorflow.frontends.serving.exchange import Exchange
-from actorflow.frontends.serving.http.reader import Head, Reader
-from actorflow.frontends.serving.large import SMALL, is_small
-from actorflow.frontends.serving.protocols.answers import Answer, Streamed
+from actorflow.frontends.http.answers import SMALL, Answer, Body, Streamed
+from actorflow.frontends.http.reader import Head, Reader
+from actorflow.frontends.http.site import Pending
 
 if TYPE_CHECKING:
-    from actorflow.frontends.serving.http.server import Server
+    from actorflow.frontends.http.server import Server
 
-_LOG = get_logger("serving")
+_LOG = get_logger("http")
 _MOST_WAITING = 8
 _MOST_WAITING_BYTES = 1 << 20
 """Requests of a connection that wait behind the answered request, and bytes of their bodies; then it is read no further."""
@@ -66,8 +64,8 @@ class Connection(asyncio.Protocol):
     transport: asyncio.Transport
 
     def __init__(self, server: Server) -> None:
-        self._server, self._application = server, server.application
-        self.reader = Reader(server.application, self)
+        self._server, self._site = server, server.site
+        self.reader = Reader(server.site, self)
         self._waiting: deque[tuple[Head, Body] | _Refusal] = deque()
         self._waiting_bytes = 0
         self._held = self._held_now = 0
@@ -76,9 +74,9 @@ class Connection(asyncio.Protocol):
         """The rest of a large answer."""
         self._request: Head | None = None
         """The request that is answered now."""
-        self._exchange: Exchange | None = None
+        self._pending: Pending | None = None
         self._task: asyncio.Task[Any] | None = None
-        self._rests = self._ends = False
+        self._rests = self._ends = self._is_in_turn = False
         self._takes_more = asyncio.Event()
         """Set when the client takes parts of an answer again."""
         self.is_full = self.is_paused = False
@@ -95,13 +93,13 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         self.reader.end()
         self._server.left(self)
-        self._application.large.give(self._held)
+        self._site.give(self._held)
         self._held = self._held_now = 0
         self._unsent = None
         self._server.has_lost.set()
         self._waiting.clear()
-        if self._exchange is not None:
-            self._exchange.give_up()
+        if self._pending is not None:
+            self._pending.give_up()
         if self._task is not None:
             self._task.cancel()
 
@@ -136,7 +134,7 @@ class Connection(asyncio.Protocol):
 
     def hold(self, size: int) -> None:
         self._server.idle.pop(self, None)
-        self._application.large.take(size)
+        self._site.take(size)
         self._held += size
 
     def refuse(self, method: str, answer: Answer) -> None:
@@ -171,11 +169,14 @@ class Connection(asyncio.Protocol):
         if self.transport.is_closing():
             return
         self._request, self._held_now = head, max(0, _size(body) - SMALL)
-        if head.inference is not None and is_small(head.inference, body):
-            exchange = self._application.begin(head.inference, body, self._answered)
-            if self._request is not None:
-                self._exchange = exchange
-            return
+        if head.shortcut is not None:
+            self._is_in_turn = True
+            pending = self._site.begin(head.shortcut, body, self._answered)
+            self._is_in_turn = False
+            if pending is not None:
+                if self._request is not None:
+                    self._pending = pending
+                return
         self._task = self._server.tasks.start(self._respond(head, body))
         if self._task is None:
             self.transport.close()
@@ -188,7 +189,7 @@ class Connection(asyncio.Protocol):
             (self.transport.pause_reading if pauses else self.transport.resume_reading)()
 
     async def _respond(self, head: Head, body: Body) -> None:
-        answer = await self._application.respond(head.method, head.path, head.headers, body)
+        answer = await self._site.respond(head.request, body)
         if isinstance(answer, Streamed):
             await self._stream(head, answer)
             return
@@ -209,7 +210,7 @@ class Connection(asyncio.Protocol):
                 self._since = self._server.now()
                 self.transport.write(b"%x\r\n%b\r\n" % (len(part), part) if head.takes_chunks else part)
         except Exception as error:
-            _LOG.error("an answer in parts failed", path=head.path[:200], exc_info=error)
+            _LOG.error("an answer in parts failed", path=head.request.path[:200], exc_info=error)
             self.transport.abort()
             return
         finally:
@@ -217,7 +218,7 @@ class Connection(asyncio.Protocol):
                 await answer.parts.aclose()
         self._task = None
         self._request = None
-        self._application.large.give(self._held_now)
+        self._site.give(self._held_now)
         self._held, self._held_now = self._held - self._held_now, 0
         if head.takes_chunks:
             self.transport.write(b"0\r\n\r\n")
@@ -231,11 +232,11 @@ class Connection(asyncio.Protocol):
         """The answer to the request is there."""
         request, self._request = self._request, None
         assert request is not None
-        self._application.large.give(self._held_now)
+        self._site.give(self._held_now)
         self._held, self._held_now = self._held - self._held_now, 0
-        at_once, self._exchange = self._exchange is None and request.inference is not None, None
+        at_once, self._pending = self._is_in_turn, None
         self._rests = at_once  # others of the loop have their turn
-        self._write(request.method, answer, request.keeps and not self._server.is_ending)
+        self._write(request.request.method, answer, request.keeps and not self._server.is_ending)
         if at_once:
             self._server.loop.call_soon(self._go_on)
         elif self._waiting or self.reader.expects:

@@ -1,0 +1,55 @@
+"""`Answer`, `Streamed`: what a site answers; `Request`: what it is asked; and the bodies of both."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from typing import NamedTuple
+
+from actorflow.errors import InvalidArgumentError
+
+JSON, TEXT = b"application/json", b"text/plain; charset=utf-8"
+SMALL = 64 << 10
+"""Bytes of a body that is counted nowhere: large bodies keep no small body out."""
+
+Body = bytes | list[bytes]
+"""The body of a request, or its parts."""
+Answer = tuple[int, bytes, bytes, tuple[tuple[bytes, bytes], ...]]
+"""Status, content type, body, further headers."""
+
+
+class Streamed(NamedTuple):
+    """An answer whose body comes in parts. The end of `parts` is the end of the answer; a client that leaves closes them."""
+
+    status: int
+    kind: bytes
+    parts: AsyncGenerator[bytes, None]
+    more: tuple[tuple[bytes, bytes], ...] = ()
+
+
+class Request(NamedTuple):
+    """A request without its body.
+
+    method: the method of HTTP.
+    path: the path, decoded, without what the site is mounted under.
+    headers: the headers; names in lower case.
+    query: what follows the path, as it was sent.
+    root: what the site is mounted under.
+    """
+
+    method: str
+    path: str
+    headers: Mapping[bytes, bytes]
+    query: bytes = b""
+    root: str = ""
+
+
+class TooLargeError(InvalidArgumentError):
+    """A body is larger than the site takes."""
+
+
+def too_long(headers: Mapping[bytes, bytes], most: int) -> TooLargeError | None:
+    """The error of a body that its header says to have more than `most` bytes; None for others."""
+    length = headers.get(b"content-length", b"0")
+    if length.isdigit() and (len(length) > 18 or int(length) > most):
+        return TooLargeError(f"The body has {length[:20].decode()} bytes; {most} are the most.")
+    return None
