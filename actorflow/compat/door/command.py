@@ -56,7 +56,7 @@ def _have_children_inherit() -> None:
     """Puts a package `tensorflow` on the path of processes that the program starts; those of multiprocessing get `sys.path`."""
     folder = str(Path(__file__).with_name("children"))
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    sys.path.insert(1, folder)  # before the packages, of which TensorFlow may be one
+    sys.path.insert(1, folder)  # before the packages: TensorFlow may be installed
     if folder not in paths:
         os.environ["PYTHONPATH"] = os.pathsep.join([folder, *filter(None, paths)])
 

@@ -39,7 +39,7 @@ class TarDataset(Dataset):
         [b'3']
 
     Args:
-        filenames: a name, or several, of tar files, also of packed ones.
+        filenames: a name, or several, of tar files; the files may be packed.
         fields: the endings that a sample has, without their first dot; other members are passed over.
         batch_size: the samples of an element; the last element may have fewer. None gives single samples.
         most_bytes: the most bytes of a member.

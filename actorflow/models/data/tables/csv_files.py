@@ -45,8 +45,8 @@ class CsvDataset(Dataset):
     Raises:
         InvalidArgumentError: no rows are asked for, the schema is empty, or a value of `fill` is none of its column's type.
 
-    In a run it raises NotFoundError for an absent file, and InvalidArgumentError for a column that a file lacks, a row with
-    another number of cells, and a cell that its type does not hold; the message has the file, the line and the column.
+    In a run it raises NotFoundError for an absent file. It raises InvalidArgumentError for a column that a file lacks, a row
+    with another number of cells, and a cell that its type does not hold. The message has the file, the line and the column.
     """
 
     __slots__ = ()

@@ -94,7 +94,7 @@ def fitted_weights(values: Any, logits: Tensor, each: bool) -> Tensor:
 
 
 def fitted_losses(losses: Any, logits: Tensor, width: int) -> Tensor:
-    """What a loss function gave, [D0, ..., DN, width]."""
+    """The result of a loss function, [D0, ..., DN, width]."""
     tensor = af.convert_to_tensor(losses)
     expected, shape = af.concat([af.shape(logits)[:-1], [width]], 0), af.shape(tensor)
     rule = f"loss_fn must return Tensor of shape [D0, D1, ... DN, {width}]. "
