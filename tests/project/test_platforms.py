@@ -179,7 +179,9 @@ except ImportError as error:
     print(error, file=sys.stderr)
 ''' % sys.path
 run = getattr(interpreters, "exec", None) or interpreters.run_string
-run(interpreters.create(), program)
+created = interpreters.create()
+run(created, program)
+interpreters.destroy(created)  # CPython 3.14 warns of one that is left
 """
 
 
