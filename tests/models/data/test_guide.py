@@ -11,7 +11,14 @@ import actorflow as af
 
 PAGE = (Path(__file__).parents[3] / "docs" / "guides" / "data.md").read_text(encoding="utf-8")
 PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-PRINTED = ["]\n[", "[0, 10, 20, 30, 40, 50]", "[1. 2.] [b'a' b'b']", "(2, 2) (1, 2)", "<- slowest"]
+PRINTED = [
+    "]\n[",
+    "[0, 10, 20, 30, 40, 50]",
+    "[1. 2.] [b'a' b'b']",
+    "[b'seven' b'eight'] [7 8]",
+    "(2, 2) (1, 2)",
+    "<- slowest",
+]
 
 
 @pytest.mark.parametrize(("program", "printed"), list(zip(PROGRAMS, PRINTED, strict=True)))
