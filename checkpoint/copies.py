@@ -11,7 +11,7 @@ import numpy as np
 from actorflow.base.registry.kernel import kernel
 from actorflow.engine.formats.base import SavedTensor
 from actorflow.engine.runtime.context import KernelContext
-from actorflow.engine.runtime.state.kept_copies import NAME, KeptCopies, Part
+from actorflow.engine.runtime.state.kept_copies import NAME, CopiesPart, KeptCopies
 from actorflow.errors import FailedPreconditionError
 
 from .snapshot import at_one_instant, put_back, states_of, targets
@@ -50,7 +50,7 @@ def keep_copies(
 ) -> None:
     stamp, complete = (int(number) for number in stamps)
     kept = values if own else [_copied(value, ctx) for value in values]
-    content = Part(dict(zip(keys, kept, strict=True)), bytes(np.asarray(state, object).item()))
+    content = CopiesPart(dict(zip(keys, kept, strict=True)), bytes(np.asarray(state, object).item()))
     _copies(ctx).keep(owner, stamp, complete, part, content)
 
 

@@ -18,7 +18,7 @@ from actorflow.base.registry.kernel import kernel
 from actorflow.engine.formats import installed
 from actorflow.engine.formats.base import ReadRequest, SavedTensor
 from actorflow.engine.formats.compare import RestoreRequest, compare
-from actorflow.engine.formats.regions import Region
+from actorflow.engine.formats.regions import TensorRegion
 from actorflow.engine.runtime.context import KernelContext, StepHandle
 from actorflow.engine.runtime.diagnostics.waits import at_work
 from actorflow.errors import (
@@ -215,7 +215,7 @@ async def save_v2(
     step: StepHandle,
 ) -> None:
     where, names = _allowed(_text(prefix), ctx), _texts(tensor_names)
-    regions = [Region.parse(spec) for spec in _texts(shape_and_slices)]
+    regions = [TensorRegion.parse(spec) for spec in _texts(shape_and_slices)]
     if not len(names) == len(regions) == len(tensors):
         raise InvalidArgumentError(
             f"{len(tensors)} tensors can't be saved under {len(names)} names with {len(regions)} slices."
@@ -245,7 +245,7 @@ async def restore_v2(
     step: StepHandle,
 ) -> Any:
     where, names = _allowed(_text(prefix), ctx), _texts(tensor_names)
-    regions = [Region.parse(spec) for spec in _texts(shape_and_slices)]
+    regions = [TensorRegion.parse(spec) for spec in _texts(shape_and_slices)]
     if not len(names) == len(regions) == len(dtypes):
         raise InvalidArgumentError(
             f"{len(dtypes)} tensors can't be restored from {len(names)} names with {len(regions)} slices."

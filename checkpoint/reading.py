@@ -17,13 +17,13 @@ from actorflow.base.process import machine
 from actorflow.base.shapes import show
 from actorflow.engine.formats import base
 from actorflow.engine.formats.base import ReadRequest
-from actorflow.engine.formats.regions import Region
+from actorflow.engine.formats.regions import TensorRegion
 from actorflow.errors import CancelledError, DataLossError, InvalidArgumentError, NotFoundError, OpError, with_topic
 
 from .format import layout
 from .format.checksum import Checksum, fastest
-from .format.manifest import MAX_SIZE, SUFFIX, Manifest, Shard, StoredVariable, TensorEntry, decode
-from .stores.store import Source, Store, locate, read_all
+from .format.manifest import MAX_SIZE, SUFFIX, Manifest, ManifestVariable, Shard, TensorEntry, decode
+from .stores.store import FileStore, StoredFile, locate, read_all
 
 _THREADS = 2  # one computes a checksum while the other's bytes are copied
 _JOB = 1 << 24  # bytes
@@ -54,14 +54,14 @@ class Damage:
     what: str
 
 
-class Reader(base.Reader):
+class Reader(base.FormatReader):
     """A checkpoint that was opened for reading (TensorFlow's `CheckpointReader`). The manifest is read at once, tensors when
     they are asked for."""
 
     def __init__(self, prefix: str) -> None:
         """Raises NotFoundError if no checkpoint has that name, DataLossError if its manifest is damaged."""
         self.prefix = prefix
-        self._store: Store
+        self._store: FileStore
         self._store, name = locate(prefix)
         self.manifest: Manifest = read_manifest(self._store, name)
         self._variables = self.manifest.variables()
@@ -74,7 +74,7 @@ class Reader(base.Reader):
     def has_state(self) -> bool:  # type: ignore[override]
         return self.manifest.state
 
-    def variables(self) -> Mapping[str, StoredVariable]:
+    def variables(self) -> Mapping[str, ManifestVariable]:
         return self._variables
 
     def load(self, parts: Sequence[ReadRequest], check: Check = _nothing) -> list[Any]:
@@ -83,10 +83,10 @@ class Reader(base.Reader):
         stored = self.stored([part.name for part in parts])
         values: list[Any] = []
         direct: dict[int, Any] = {}
-        users: dict[int, list[tuple[Region, Any]]] = {}
+        users: dict[int, list[tuple[TensorRegion, Any]]] = {}
         entries: dict[int, TensorEntry] = {}
         for part, variable in zip(parts, stored):
-            region = part.region or Region.all_of(variable.shape)
+            region = part.region or TensorRegion.all_of(variable.shape)
             if region.whole != variable.shape:
                 raise InvalidArgumentError(
                     f"The part {region} of {part.name!r} is one of shape {show(region.whole)}, but the checkpoint "
@@ -188,7 +188,7 @@ class Reader(base.Reader):
     def _opened(self, shard: Shard) -> Any:
         return _Opened(self._store, shard)
 
-    def _check_header(self, shard: Shard, source: Source) -> None:
+    def _check_header(self, shard: Shard, source: StoredFile) -> None:
         where = self._store.where(shard.file)
         if source.size != shard.size:
             raise DataLossError(f"The file {where!r} has {source.size} bytes, but {shard.size} were saved.")
@@ -203,7 +203,7 @@ class Reader(base.Reader):
 
     def _value(
         self,
-        source: Source,
+        source: StoredFile,
         shard: Shard,
         entry: TensorEntry,
         make: Make,
@@ -260,11 +260,11 @@ def _jobs(entries: Sequence[TensorEntry]) -> list[tuple[int, list[int]]]:
 class _Opened:
     """A shard that was opened; a missing shard is a damage of the checkpoint."""
 
-    def __init__(self, store: Store, shard: Shard) -> None:
+    def __init__(self, store: FileStore, shard: Shard) -> None:
         self._opening = store.open(shard.file)
         self._where = store.where(shard.file)
 
-    def __enter__(self) -> Source:
+    def __enter__(self) -> StoredFile:
         try:
             return self._opening.__enter__()
         except NotFoundError as error:
@@ -274,7 +274,7 @@ class _Opened:
         return self._opening.__exit__(*exc)
 
 
-def read_manifest(store: Store, name: str) -> Manifest:
+def read_manifest(store: FileStore, name: str) -> Manifest:
     """The manifest of the checkpoint `name`. Raises NotFoundError if the checkpoint does not exist."""
     where = store.where(name + SUFFIX)
     try:
@@ -289,7 +289,7 @@ def read_manifest(store: Store, name: str) -> Manifest:
     return decode(data, repr(where))
 
 
-def checkpoints_in(store: Store) -> Mapping[str, Manifest | OpError]:
+def checkpoints_in(store: FileStore) -> Mapping[str, Manifest | OpError]:
     """The checkpoints of a folder by name, oldest first; those that can't be read with their error."""
     manifests: dict[str, Manifest | OpError] = {}
     for file in sorted(store.list()):
@@ -302,7 +302,7 @@ def checkpoints_in(store: Store) -> Mapping[str, Manifest | OpError]:
     return dict(sorted(manifests.items(), key=lambda item: getattr(item[1], "saved_at", 0.0)))
 
 
-def leftovers(store: Store) -> list[str]:
+def leftovers(store: FileStore) -> list[str]:
     """The files of saves that were killed: temporary files, and shards that no manifest names. If a save is in progress, its
     files are among them."""
     manifests = checkpoints_in(store)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from actorflow.engine.formats.base import SavedTensor
-from actorflow.engine.formats.regions import Region
+from actorflow.engine.formats.regions import TensorRegion
 from actorflow.engine.runtime.context import KernelContext, NodeContexts
 from actorflow.engine.runtime.state.resources import ResourceManager, one_at_a_time
 from actorflow.engine.runtime.state.variable_state import VariableState
@@ -28,7 +28,7 @@ class SnapshotVariable:
     key: str
     state: VariableState
     device: str
-    region: Region | None = None
+    region: TensorRegion | None = None
 
 
 class Snapshot(NamedTuple):
@@ -55,7 +55,7 @@ def targets(
         attrs = context.node.attrs
         name = attrs["shared_name"] or context.node.name
         state = context.resources.lookup(attrs["container"], name, VariableState)
-        variables.append(SnapshotVariable(key, state, context.device.name, Region.parse(part)))
+        variables.append(SnapshotVariable(key, state, context.device.name, TensorRegion.parse(part)))
     return variables
 
 

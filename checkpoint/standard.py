@@ -12,7 +12,7 @@ from . import writing
 from .format.layout import piece
 from .format.manifest import SUFFIX, Manifest, check_slices, decode, encode, merged
 from .reading import Reader, leftovers
-from .stores.store import Store, locate, open_store, read_all, remove_quietly
+from .stores.store import FileStore, locate, open_store, read_all, remove_quietly
 
 _MAX_TEXT = 1 << 24
 
@@ -64,7 +64,7 @@ class Standard:
         return names
 
 
-def _remove(store: Store, written: Sequence[Manifest]) -> None:
+def _remove(store: FileStore, written: Sequence[Manifest]) -> None:
     """Removes the shards of a save that is not committed."""
     remove_quietly(store, [shard.file for manifest in written for shard in manifest.shards])
 

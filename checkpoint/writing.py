@@ -15,7 +15,7 @@ from .format import layout
 from .format.checksum import Checksums
 from .format.layout import Buffer, ShardTensor
 from .format.manifest import MAX_SIZE, SUFFIX, Manifest, Shard, TensorEntry, decode, encode
-from .stores.store import Store, fresh_name, read_all, remove_quietly
+from .stores.store import FileStore, fresh_name, read_all, remove_quietly
 
 SHARD_SUFFIX = ".safetensors"
 _LARGE = 1 << 26  # bytes
@@ -29,7 +29,7 @@ def _nothing() -> None:
 
 
 def write_shards(
-    store: Store,
+    store: FileStore,
     name: str,
     groups: Mapping[str, Sequence[ShardTensor]],
     *,
@@ -75,7 +75,7 @@ def _shard_name(piece: ShardTensor) -> str:
 
 
 def _write_shard(
-    store: Store, file: str, number: int, pieces: Sequence[ShardTensor], check: Check
+    store: FileStore, file: str, number: int, pieces: Sequence[ShardTensor], check: Check
 ) -> tuple[Shard, list[TensorEntry]]:
     ordered = layout.order(pieces)
     named = [replace(p, name=_shard_name(p)) for p in ordered]
@@ -99,7 +99,7 @@ def _write_shard(
     return Shard(file, offset, len(head), zlib.crc32(head)), entries
 
 
-def commit(store: Store, name: str, manifest: Manifest) -> None:
+def commit(store: FileStore, name: str, manifest: Manifest) -> None:
     """Makes the shards the checkpoint `name`. A former checkpoint of that name is replaced, and its shards are removed then."""
     data = encode(manifest)
     if len(data) > MAX_SIZE:
@@ -112,7 +112,7 @@ def commit(store: Store, name: str, manifest: Manifest) -> None:
     remove_quietly(store, [shard.file for shard in old if shard.file not in mine])
 
 
-def remove(store: Store, name: str, extras: Sequence[str] = ()) -> None:
+def remove(store: FileStore, name: str, extras: Sequence[str] = ()) -> None:
     """Removes the checkpoint `name`: its manifest first, so that no moment shows a part of it. Files of that name that
     killed saves left behind go too. If shards are large, they go in the background: to give up 500 MB takes a file
     system a quarter of a second.
@@ -129,12 +129,12 @@ def remove(store: Store, name: str, extras: Sequence[str] = ()) -> None:
         raise errors[0]
 
 
-def _remove_and_tell(store: Store, files: Sequence[str]) -> None:
+def _remove_and_tell(store: FileStore, files: Sequence[str]) -> None:
     for error in remove_quietly(store, files):
         get_logger("checkpoint").warning("a file of a former checkpoint stays", error=str(error))
 
 
-def _shards(store: Store, name: str) -> Sequence[Shard]:
+def _shards(store: FileStore, name: str) -> Sequence[Shard]:
     """The shards of an existing checkpoint; none if its manifest is missing or damaged."""
     try:
         return decode(read_all(store, name + SUFFIX, MAX_SIZE), name).shards

@@ -1,4 +1,4 @@
-"""The common part of all channels: a `Connection`, its waiters, and the turns of the event loop."""
+"""The common part of all channels: a `ProtocolConnection`, its waiters, and the turns of the event loop."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from actorflow.engine.device.sharing import PeerMemory
-from actorflow.engine.transport.base import Callback, Identity, Peer, Reach
+from actorflow.engine.transport.base import Callback, Peer, ProcessIdentity, Reach
 from actorflow.engine.transport.errors import PeerLost, ProtocolError
 from actorflow.engine.transport.statistics import ChannelStatistics
 from actorflow.errors import AbortedError, OpError
 
-from .protocol.connection import Connection
+from .protocol.connection import ProtocolConnection
 from .protocol.events import ArenaAnnounced, ConnectionEnded, ConnectionOpened, Event, KeyReceived, MessageReceived
 from .protocol.handshake import CloseReason, make_hello
 from .protocol.receiver import MapHandle
@@ -35,7 +35,7 @@ _OVER = AbortedError("The step is over.")
 
 
 class BaseChannel(ABC):
-    """A channel over a `Connection`. A transport says how frames leave (`_transmit`) and what it lets go (`_release`)."""
+    """A channel over a `ProtocolConnection`. A transport says how frames leave (`_transmit`) and what it lets go (`_release`)."""
 
     transport: str
     reach = Reach.ANY
@@ -52,7 +52,7 @@ class BaseChannel(ABC):
     ) -> None:
         self.endpoint = endpoint
         self.loop = asyncio.get_running_loop()
-        self.peer = Peer(Identity("", "", 0), address, None)
+        self.peer = Peer(ProcessIdentity("", "", 0), address, None)
         hello = make_hello(
             endpoint.me,
             endpoint.epoch,
@@ -63,7 +63,7 @@ class BaseChannel(ABC):
             map_handle is not None,
         )
         options: dict[str, Any] = {} if chunk is None else {"chunk": chunk}
-        self.core = Connection(
+        self.core = ProtocolConnection(
             hello, endpoint.limits, endpoint.clock, allocate=endpoint.allocate, map_handle=map_handle, **options
         )
         self.opened: asyncio.Future[None] = self.loop.create_future()

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 
 from actorflow.base.process import machine
-from actorflow.engine.transport.base import Allocate, Channel, Identity, Limits
+from actorflow.engine.transport.base import Allocate, Channel, PeerLimits, ProcessIdentity
 from actorflow.engine.transport.heartbeat import Heartbeat, Pulse
 from actorflow.errors import UnavailableError, with_topic
 
@@ -38,11 +38,11 @@ class BaseEndpoint(ABC):
 
     def __init__(
         self,
-        me: Identity,
+        me: ProcessIdentity,
         *,
         accept: Callable[[Channel], object] | None = None,
         epoch: int = 0,
-        limits: Limits | None = None,
+        limits: PeerLimits | None = None,
         allocate: Allocate | None = None,
         clock: Callable[[], tuple[int, int]] = clocks,
         heartbeat_seconds: float = 1.0,
@@ -50,7 +50,7 @@ class BaseEndpoint(ABC):
         self.me = me
         self.accept = accept
         self.epoch = epoch
-        self.limits = limits or Limits()
+        self.limits = limits or PeerLimits()
         self.allocate = allocate
         self.clock = clock
         self.address = ""
@@ -116,7 +116,7 @@ class BaseEndpoint(ABC):
         await self.aclose()
 
 
-class Progress:
+class ConnectionProgress:
     """How far a connection has come, in a word; each new word is told to `listener`."""
 
     def __init__(self, listener: Callable[[str], object] | None) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.base.process import machine
-from actorflow.engine.transport.base import Channel, Identity, Reach
+from actorflow.engine.transport.base import Channel, ProcessIdentity, Reach
 from actorflow.engine.transport.errors import PeerLost
 from actorflow.engine.transport.factory import TransportFactory
 from actorflow.errors import AlreadyExistsError, UnavailableError
@@ -30,7 +30,7 @@ class LocalEndpoint(BaseEndpoint):
 
     name = "local"
 
-    def __init__(self, me: Identity, *, listen: str | None = None, **options: Any) -> None:
+    def __init__(self, me: ProcessIdentity, *, listen: str | None = None, **options: Any) -> None:
         super().__init__(me, **options)
         self.address = listen or f"local://{machine.fresh_hex(8)}"
         if self.address in _ENDPOINTS:

@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 
 from actorflow.base.process import machine
-from actorflow.engine.transport.base import Channel, Identity, Peer, Reach
+from actorflow.engine.transport.base import Channel, Peer, ProcessIdentity, Reach
 from actorflow.engine.transport.errors import HandshakeRejected, PeerLost, ProtocolError
 from actorflow.engine.transport.factory import KeyPair, TransportFactory
 from actorflow.errors import UnavailableError
@@ -22,7 +22,7 @@ from actorflow.testing.network import Network
 from actorflow.testing.wire import End, Frame, Listener, dial
 
 from .channel import BaseChannel
-from .endpoint import BaseEndpoint, Progress, not_reached
+from .endpoint import BaseEndpoint, ConnectionProgress, not_reached
 from .zmq.auth import Keys
 from .zmq.greeting import refusal
 
@@ -62,7 +62,7 @@ class SimulatedEndpoint(BaseEndpoint):
 
     def __init__(
         self,
-        me: Identity,
+        me: ProcessIdentity,
         *,
         listen: str | None = "sim://:0",
         advertise: str | None = None,
@@ -84,7 +84,7 @@ class SimulatedEndpoint(BaseEndpoint):
         self.allowed = allowed | ({keys.public} if keys is not None else set())
         self.chunk = chunk
         self._port: int | None = None
-        self._greeting: dict[AcceptedChannel, None] = {}
+        self._greeting: dict[SimulatedAcceptedChannel, None] = {}
         if listen is not None:
             try:
                 self._listen(listen, advertise)
@@ -107,7 +107,7 @@ class SimulatedEndpoint(BaseEndpoint):
             if endpoint is None or endpoint.closed:
                 end.close()
             else:
-                endpoint._greeting[AcceptedChannel(endpoint, end, key)] = None
+                endpoint._greeting[SimulatedAcceptedChannel(endpoint, end, key)] = None
 
         self._port = port
         station.listeners[port] = Listener(station, port, self.heartbeat, self._admit, accept)
@@ -133,14 +133,14 @@ class SimulatedEndpoint(BaseEndpoint):
     ) -> Channel:
         self.check_open()
         _, name, port = parse_address(address)
-        tell = Progress(progress)
+        tell = ConnectionProgress(progress)
         why: BaseException | None = None
         expected = (key or self.keys.public) if self.keys is not None else None
         with anyio.move_on_after(timeout):
             tell("resolved")
             while True:
                 self.check_open()
-                channel = ConnectedChannel(self, address, name, port, incarnation, expected, tell)
+                channel = SimulatedConnectedChannel(self, address, name, port, incarnation, expected, tell)
                 try:
                     await channel.opened
                     tell("accepted")
@@ -153,7 +153,7 @@ class SimulatedEndpoint(BaseEndpoint):
                     raise
         raise not_reached(address, timeout, tell.reached) from why
 
-    def greeted(self, channel: AcceptedChannel) -> None:
+    def greeted(self, channel: SimulatedAcceptedChannel) -> None:
         """A peer's handshake is over, in one way or the other."""
         self._greeting.pop(channel, None)
 
@@ -227,12 +227,12 @@ class SimulatedChannel(BaseChannel):
             self._end.close()
 
 
-class AcceptedChannel(SimulatedChannel):
+class SimulatedAcceptedChannel(SimulatedChannel):
     """The listening end."""
 
     def __init__(self, endpoint: SimulatedEndpoint, end: End, key: str | None) -> None:
         super().__init__(endpoint, "")
-        self.peer = Peer(Identity("", "", 0), "", key)
+        self.peer = Peer(ProcessIdentity("", "", 0), "", key)
         self._use(end)
 
     def _take_frame(self, lane: int, frame: Frame) -> None:
@@ -247,7 +247,7 @@ class AcceptedChannel(SimulatedChannel):
         super()._release()
 
 
-class ConnectedChannel(SimulatedChannel):
+class SimulatedConnectedChannel(SimulatedChannel):
     """The connecting end."""
 
     def __init__(
@@ -261,7 +261,7 @@ class ConnectedChannel(SimulatedChannel):
         tell: Callable[[str], None],
     ) -> None:
         super().__init__(endpoint, address, expects=incarnation)
-        self.peer = Peer(Identity("", "", 0), address, expected)
+        self.peer = Peer(ProcessIdentity("", "", 0), address, expected)
         self._tell = tell
         own = endpoint.keys.public if endpoint.keys is not None else None
         self._impatience = self.loop.call_later(_ATTEMPT_SECONDS, self._nobody, "does not answer")

@@ -15,7 +15,7 @@ import anyio
 from actorflow.cluster.client.in_flight import InFlightSteps
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import RunPart, RunPlan
-from actorflow.engine.passes.compile import Signature
+from actorflow.engine.passes.compile import RunSignature
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.engine.runtime.tokens import DEAD
 from actorflow.engine.session.partial.execution import StepCaller
@@ -142,7 +142,7 @@ class RemotePartialStep(PartialStep):
     """A partial run at the client: its request is open until the step has ended."""
 
     def __init__(
-        self, link: Link, request: RunPlan, signature: Signature, in_flight: InFlightSteps, root: BackgroundTasks
+        self, link: Link, request: RunPlan, signature: RunSignature, in_flight: InFlightSteps, root: BackgroundTasks
     ) -> None:
         super().__init__(signature, root)
         self._link = link

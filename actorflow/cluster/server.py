@@ -44,7 +44,7 @@ from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTask
 from actorflow.engine.runtime.event_loops.delay import LoopDelay
 from actorflow.engine.session.devices import open_devices
 from actorflow.engine.transport import installed
-from actorflow.engine.transport.base import Identity
+from actorflow.engine.transport.base import ProcessIdentity
 from actorflow.engine.transport.errors import HandshakeRejected
 from actorflow.errors import (
     AbortedError,
@@ -124,7 +124,7 @@ class Server:
         self._session_tasks = None if session_tasks is None else {*session_tasks, self.task}
         address = self._view.spec.address_of(self.task)
         number = machine.fresh_incarnation() if incarnation is None else incarnation
-        self.identity = Identity(self._view.cluster, self.task, number)
+        self.identity = ProcessIdentity(self._view.cluster, self.task, number)
         self.epoch = epoch
         self._credentials = credentials
         self._device_options = (devices, memory_budget)

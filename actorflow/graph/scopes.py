@@ -38,7 +38,7 @@ class ControlScope:
     made_inside: set[str] = field(default_factory=set)
 
 
-class Flow(Protocol):
+class FlowScope(Protocol):
     """A branch or a loop in which nodes are made (`actorflow.graph.control_flow`)."""
 
     def admit(self, op: str, inputs: Sequence[Tensor], controls: Sequence[str]) -> tuple[list[Tensor], tuple[str, ...]]:
@@ -84,7 +84,7 @@ class Scopes:
     container: str = ""
     origin: str | None = None
     gradients: Mapping[str, str] = field(default_factory=lambda: _NO_OVERRIDES)
-    flow: Flow | None = None
+    flow: FlowScope | None = None
     lossy: bool = False
     launches: Launches | None = None
     tower: Tower | None = None

@@ -1,6 +1,6 @@
 """`SimulatedFiles`: a file system in memory that forgets what was not flushed when its machine stops, and fails on demand.
 
-It has the operations of `actorflow.checkpoint.stores.files.Files`. Faults come from the seed (`FileFaults`), or at an
+It has the operations of `actorflow.checkpoint.stores.files.FileOperations`. Faults come from the seed (`FileFaults`), or at an
 operation of one's choice (`fail_at`).
 """
 

@@ -10,7 +10,7 @@ from contextvars import Context
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from actorflow.base.process import machine
-from actorflow.engine.transport.base import Identity
+from actorflow.engine.transport.base import ProcessIdentity
 from actorflow.errors import UnavailableError
 from actorflow.testing.files import SimulatedFiles
 from actorflow.testing.loop import VirtualLoop
@@ -124,9 +124,9 @@ class Host:
     def random_bytes(self, size: int) -> bytes:
         return self._random.randbytes(size)
 
-    def identity(self, task: str, cluster: str = "simulated") -> Identity:
+    def identity(self, task: str, cluster: str = "simulated") -> ProcessIdentity:
         """The identity of its process."""
-        return Identity(cluster, task, self.incarnation)
+        return ProcessIdentity(cluster, task, self.incarnation)
 
     # ---- its lives
 

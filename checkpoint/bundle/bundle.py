@@ -20,13 +20,13 @@ from actorflow.base.dtypes import as_dtype, string
 from actorflow.base.process import machine
 from actorflow.base.records.crc32c import crc32c, joined, mask
 from actorflow.engine.formats.base import Check, Groups, ReadRequest, StoredVariable
-from actorflow.engine.formats.base import Reader as BaseReader
+from actorflow.engine.formats.base import FormatReader as BaseReader
 from actorflow.engine.formats.merging import is_whole, merged, variables
-from actorflow.engine.formats.regions import Region
+from actorflow.engine.formats.regions import TensorRegion
 from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError
 
 from ..format.layout import chunks
-from ..stores.store import LocalStore, Source, Store, locate, read_all, remove_quietly
+from ..stores.store import FileStore, LocalStore, StoredFile, locate, read_all, remove_quietly
 from .entries import Entry, decode, header, numbers, pack, shards_of, slice_key, unpack
 from .table import read_table, write_table
 
@@ -45,7 +45,7 @@ class _Tensor:
     name: str
     kind: str
     value: Any
-    region: Region | None = None
+    region: TensorRegion | None = None
 
     @property
     def begin(self) -> tuple[int, ...] | None:
@@ -91,7 +91,7 @@ class Bundle:
                 whole[f"{_OWN}{record.kind}/{record.name}"] = record.value
         self._store(store, name, whole, check)
 
-    def _store(self, store: Store, name: str, values: Mapping[str, Any], check: Check) -> None:
+    def _store(self, store: FileStore, name: str, values: Mapping[str, Any], check: Check) -> None:
         old = _files(store, name)
         if (first := f"{name}.data-00000-of-00001") in old:  # the old file stays until a new file is committed
             self._put(store, name, 2, values, check)
@@ -99,7 +99,7 @@ class Bundle:
         kept = self._put(store, name, 1, values, check)
         remove_quietly(store, [other for other in _files(store, name) if other != kept])
 
-    def _put(self, store: Store, name: str, count: int, values: Mapping[str, Any], check: Check) -> str:
+    def _put(self, store: FileStore, name: str, count: int, values: Mapping[str, Any], check: Check) -> str:
         """Writes the file of bytes as the first of `count`, and then the table. Gives the file's name."""
         file = f"{name}.data-00000-of-{count:05d}"
         table = {b"": header(count)}
@@ -123,8 +123,8 @@ class Bundle:
     def discard(self, prefix: str, part: bytes) -> None:
         """A part is nowhere but in memory."""
 
-    def open(self, prefix: str) -> Reader:
-        return Reader(prefix)
+    def open(self, prefix: str) -> BundleReader:
+        return BundleReader(prefix)
 
     def exists(self, prefix: str) -> bool:
         store, name = locate(prefix)
@@ -145,7 +145,7 @@ class Bundle:
         return []  # the standard format cleans up the store's temporary files
 
 
-def _files(store: Store, name: str) -> list[str]:
+def _files(store: FileStore, name: str) -> list[str]:
     """The files of bytes of a checkpoint's name, whether a table names them or not."""
     return [file for file in store.list() if file.startswith(f"{name}.data-")]
 
@@ -156,7 +156,7 @@ def _handed_over(packed: bytes, data: bytes) -> _Tensor:
     region = None
     if about["region"] is not None:
         whole, begin = map(tuple, about["region"])
-        region = Region(whole, begin, entry.shape)
+        region = TensorRegion(whole, begin, entry.shape)
     return _Tensor(about["name"], about["kind"], unpack(data, entry.dtype, entry.shape, entry.checksum), region)
 
 
@@ -175,17 +175,17 @@ def _whole(tensors: Sequence[_Tensor]) -> dict[str, Any]:
         value = np.empty(first.region.whole, first.value.dtype)
         for part in several:
             assert part.region is not None
-            part.region.copy(part.value, Region.all_of(value.shape), value)
+            part.region.copy(part.value, TensorRegion.all_of(value.shape), value)
         whole[name] = value
     return whole
 
 
-class Reader(BaseReader):
+class BundleReader(BaseReader):
     """A checkpoint of TensorFlow that was opened. Its table is read at once, tensors when they are asked for."""
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
-        self._store: Store
+        self._store: FileStore
         self._store, self._name = locate(prefix)
         with self._naming(self._name + INDEX):
             table = read_table(read_all(self._store, self._name + INDEX, _LARGEST))
@@ -205,7 +205,7 @@ class Reader(BaseReader):
     def load(self, parts: Sequence[ReadRequest], check: Check = lambda: None) -> list[Any]:
         values = []
         for part, stored in zip(parts, self.stored([part.name for part in parts])):
-            region = part.region or Region.all_of(stored.shape)
+            region = part.region or TensorRegion.all_of(stored.shape)
             if region.whole != stored.shape:
                 raise InvalidArgumentError(f"{region} is no part of {part.name!r}, whose shape is {stored.shape}.")
             entry = self._variables[part.name]
@@ -216,7 +216,7 @@ class Reader(BaseReader):
                 if piece.meets(region):
                     piece.copy(self._value(part.name, self._slice(part.name, piece), check), region, values[-1])
             if not entry.slices:
-                Region.all_of(stored.shape).copy(self._value(part.name, entry, check), region, values[-1])
+                TensorRegion.all_of(stored.shape).copy(self._value(part.name, entry, check), region, values[-1])
         return values
 
     def kept(self) -> Iterator[tuple[str, str, Any]]:
@@ -224,7 +224,7 @@ class Reader(BaseReader):
             kind, _, rest = name.removeprefix(_OWN).partition("/")
             yield kind, rest, self._value(name, entry)
 
-    def _slice(self, name: str, piece: Region) -> Entry:
+    def _slice(self, name: str, piece: TensorRegion) -> Entry:
         keys = [slice_key(name, piece, opened=opened) for opened in (False, True)]
         entry = next((self._table[key] for key in keys if key in self._table), None)
         if entry is None:
@@ -243,7 +243,7 @@ class Reader(BaseReader):
                     raise DataLossError("it is cut off")
 
     @contextmanager
-    def _opened(self, entry: Entry, name: str) -> Iterator[Source]:
+    def _opened(self, entry: Entry, name: str) -> Iterator[StoredFile]:
         """The file of an entry's bytes, which errors name."""
         file = f"{self._name}.data-{entry.shard:05d}-of-{self._shards:05d}"
         try:
@@ -271,7 +271,7 @@ class Reader(BaseReader):
             raise DataLossError(f"{where}: {error}.") from None
 
 
-def _bytes(source: Source, entry: Entry, check: Check) -> tuple[Any, int]:
+def _bytes(source: StoredFile, entry: Entry, check: Check) -> tuple[Any, int]:
     """The bytes of a tensor as an array, and their masked checksum."""
     if entry.offset + entry.size > source.size:
         raise DataLossError("it is cut off")

@@ -23,7 +23,7 @@ from actorflow.base.records.wire import (
     write_int,
     write_varint,
 )
-from actorflow.engine.formats.regions import Region
+from actorflow.engine.formats.regions import TensorRegion
 from actorflow.errors import DataLossError
 
 _BY_CODE = {dtype.code: dtype for dtype in ALL}
@@ -41,7 +41,7 @@ class Entry:
     offset: int
     size: int
     checksum: int
-    slices: tuple[Region, ...] = field(default=())
+    slices: tuple[TensorRegion, ...] = field(default=())
 
     def check(self) -> None:
         """Raises DataLossError where its bytes can't be those of its shape, before memory is taken for either."""
@@ -85,7 +85,7 @@ def decode(data: bytes) -> Entry:
     """The entry of a message. Raises DataLossError for a message that is no entry."""
     values: dict[int, Any] = {}
     shape: tuple[int, ...] = ()
-    slices: list[Region] = []
+    slices: list[TensorRegion] = []
     for number, value in _fields(data, _KINDS):
         if number == 2:
             shape = _shape(value)
@@ -121,19 +121,19 @@ def _shape(message: bytes) -> tuple[int, ...]:
     return tuple([_signed(next((size for _, size in _fields(dim, {1: VARINT})), 0)) for dim in dims])
 
 
-def _region(message: bytes, shape: tuple[int, ...]) -> Region:
+def _region(message: bytes, shape: tuple[int, ...]) -> TensorRegion:
     begin, sizes = [], []
     for whole, (_, extent) in zip(shape, _fields(message, {1: BYTES})):
         fields = dict(_fields(extent, {1: VARINT, 2: VARINT}))
         begin.append(int(fields.get(1, 0)))
         sizes.append(int(fields.get(2, whole)))
-    return Region(shape, tuple(begin), tuple(sizes))
+    return TensorRegion(shape, tuple(begin), tuple(sizes))
 
 
 # ---- keys of slices: TensorFlow's "ordered code", in which the order of bytes is that of what they stand for
 
 
-def slice_key(name: str, region: Region, *, opened: bool = False) -> bytes:
+def slice_key(name: str, region: TensorRegion, *, opened: bool = False) -> bytes:
     """The key of a slice of a variable. With `opened`, a dimension that is there in full is written as such."""
     text = name.encode().replace(b"\xff", b"\xff\0").replace(b"\0", b"\0\xff") + b"\0\1"
     out = _increasing(0) + text + _increasing(len(region.shape))

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from actorflow.base.dtypes import DType, as_dtype
-from actorflow.engine.formats.regions import Region
+from actorflow.engine.formats.regions import TensorRegion
 from actorflow.errors import DataLossError
 
 CHUNK = 1 << 23
@@ -44,14 +44,14 @@ class ShardTensor:
     dtype: DType
     shape: tuple[int, ...]
     content: memoryview
-    region: Region | None = None
+    region: TensorRegion | None = None
 
     @property
     def size(self) -> int:
         return self.content.nbytes
 
 
-def piece(name: str, kind: str, value: Any, region: Region | None = None) -> ShardTensor:
+def piece(name: str, kind: str, value: Any, region: TensorRegion | None = None) -> ShardTensor:
     """A tensor as a piece. Its memory is not copied (strings are), and has to stay as it is until it is written."""
     array = np.asarray(value)
     dtype = as_dtype(array.dtype)

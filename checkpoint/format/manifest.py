@@ -17,7 +17,7 @@ from typing import Any
 from actorflow.base.dtypes import DType, as_dtype
 from actorflow.engine.formats import merging
 from actorflow.engine.formats.merging import LEFT, is_whole
-from actorflow.engine.formats.regions import Region
+from actorflow.engine.formats.regions import TensorRegion
 from actorflow.errors import DataLossError
 
 SUFFIX = ".manifest"
@@ -63,15 +63,15 @@ class TensorEntry:
         return as_dtype(self.dtype)
 
     @property
-    def region(self) -> Region:
+    def region(self) -> TensorRegion:
         """The part of the variable that is here."""
         if self.whole is None or self.begin is None:
-            return Region.all_of(self.shape)
-        return Region(self.whole, self.begin, self.shape)
+            return TensorRegion.all_of(self.shape)
+        return TensorRegion(self.whole, self.begin, self.shape)
 
 
 @dataclass(frozen=True, slots=True)
-class StoredVariable:
+class ManifestVariable:
     """A variable in a checkpoint: all of it in one entry, or its slices."""
 
     name: str
@@ -102,9 +102,9 @@ class Manifest:
     saved_at: float = 0.0
     state: bool = False
 
-    def variables(self) -> dict[str, StoredVariable]:
+    def variables(self) -> dict[str, ManifestVariable]:
         """The variables, by name."""
-        return {name: StoredVariable(name, tuple(parts)) for name, parts in merging.variables(self.entries).items()}
+        return {name: ManifestVariable(name, tuple(parts)) for name, parts in merging.variables(self.entries).items()}
 
 
 def merged(parts: Sequence[Manifest]) -> Manifest:

@@ -34,7 +34,7 @@ def named_errors(doing: str, path: str) -> AbstractContextManager[None]:
     return os_errors(path, doing, _KINDS)
 
 
-class Files(Protocol):
+class FileOperations(Protocol):
     """Operations on files by path; each raises OSError as the operating system does."""
 
     def make_folder(self, path: str) -> None: ...

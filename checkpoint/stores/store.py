@@ -11,10 +11,10 @@ from actorflow.base.process import machine
 from actorflow.errors import InvalidArgumentError, OpError
 
 from ..format.layout import Buffer
-from .files import Files, SystemFiles, named_errors
+from .files import FileOperations, SystemFiles, named_errors
 
 
-class Source(Protocol):
+class StoredFile(Protocol):
     """An open file."""
 
     size: int
@@ -23,7 +23,7 @@ class Source(Protocol):
         """Fills `buffer` from `offset` on; returns how much there was."""
 
 
-class Store(Protocol):
+class FileStore(Protocol):
     """A folder. `where(name)` is how its files are called in messages. Raises `OpError`s by the kind of failure."""
 
     def where(self, name: str) -> str: ...
@@ -32,7 +32,7 @@ class Store(Protocol):
         """Makes the file. When this returns it survives a crash; until then readers see the file that was there before,
         or none."""
 
-    def open(self, name: str) -> AbstractContextManager[Source]:
+    def open(self, name: str) -> AbstractContextManager[StoredFile]:
         """Opens a file for reading. Raises NotFoundError if the file does not exist."""
 
     def list(self) -> list[str]:
@@ -47,9 +47,9 @@ class LocalStore:
 
     A file is written under a temporary name, flushed to the disk, renamed, and the folder flushed."""
 
-    def __init__(self, folder: str, files: Files | None = None) -> None:
+    def __init__(self, folder: str, files: FileOperations | None = None) -> None:
         self.folder = folder or "."
-        self._files: Files = files or machine.current().files or SystemFiles()
+        self._files: FileOperations = files or machine.current().files or SystemFiles()
 
     def where(self, name: str) -> str:
         return os.path.join(self.folder, name)
@@ -79,7 +79,7 @@ class LocalStore:
             files.sync_folder(self.folder)
 
     @contextmanager
-    def open(self, name: str) -> Iterator[Source]:
+    def open(self, name: str) -> Iterator[StoredFile]:
         path = self.where(name)
         with named_errors("Opening", path):
             fd = self._files.open(path)
@@ -110,7 +110,7 @@ class LocalStore:
 
 
 class _LocalSource:
-    def __init__(self, path: str, fd: int, files: Files) -> None:
+    def __init__(self, path: str, fd: int, files: FileOperations) -> None:
         self._path, self._fd, self._files = path, fd, files
         with named_errors("Reading", path):
             self.size = files.size(fd)
@@ -131,15 +131,15 @@ def fresh_name() -> str:
     return machine.fresh_hex(6)
 
 
-_MAKERS: dict[str, Callable[[str], Store]] = {}
+_MAKERS: dict[str, Callable[[str], FileStore]] = {}
 
 
-def register_store(scheme: str, make: Callable[[str], Store]) -> None:
+def register_store(scheme: str, make: Callable[[str], FileStore]) -> None:
     """Lets paths that begin with `scheme://` be kept in `make(folder)`; others with a scheme go to `fsspec`."""
     _MAKERS[scheme] = make
 
 
-def locate(prefix: str) -> tuple[Store, str]:
+def locate(prefix: str) -> tuple[FileStore, str]:
     """The store and the name in it of the checkpoint `prefix`, a path or a URL. The name is empty where that ends in `/`: the
     folder's files then begin as their endings do.
 
@@ -152,7 +152,7 @@ def locate(prefix: str) -> tuple[Store, str]:
     return open_store(folder or ("/" if prefix.startswith("/") else ".")), name
 
 
-def open_store(folder: str) -> Store:
+def open_store(folder: str) -> FileStore:
     """The store of a folder, a path or a URL."""
     scheme, separator, _ = folder.partition("://")
     if not separator:
@@ -165,7 +165,7 @@ def open_store(folder: str) -> Store:
     return RemoteStore(folder)
 
 
-def read_all(store: Store, name: str, limit: int) -> bytes:
+def read_all(store: FileStore, name: str, limit: int) -> bytes:
     """A small file. Raises InvalidArgumentError for a file larger than `limit`, NotFoundError if it does not exist."""
     with store.open(name) as source:
         if source.size > limit:
@@ -174,7 +174,7 @@ def read_all(store: Store, name: str, limit: int) -> bytes:
         return bytes(buffer[: source.read_into(memoryview(buffer), 0)])
 
 
-def remove_quietly(store: Store, names: Iterable[str]) -> list[OpError]:
+def remove_quietly(store: FileStore, names: Iterable[str]) -> list[OpError]:
     """Removes files, and gives the errors of those that can't be."""
     errors: list[OpError] = []
     for name in names:

@@ -27,11 +27,11 @@ from actorflow.graph.node import Node
 
 from ..cpu import CpuDevice
 from .errors import CudaErrors
-from .graph import Recorder, Replay
+from .graph import RecordedRegion, RegionRecorder
 from .memory import CudaAllocator
-from .recording import Hooks, Recording
+from .recording import Hooks, RegionRecording
 from .sharing import Sharing
-from .streams import Stream
+from .streams import CudaStream
 from .transfers import Lent, Transfers, arrived, call_on
 from .variable import CudaVariable
 
@@ -78,7 +78,7 @@ class CudaDevice:
         self.index = index
         self.place = self.xp.cuda.Device(index)
         self.host = CpuDevice(name)
-        self.compute = Stream(self.xp, self.place, f"compute {name}")
+        self.compute = CudaStream(self.xp, self.place, f"compute {name}")
         self.allocator = CudaAllocator(self.xp, self.place, self.compute, memory_budget, owner=name)
         self.speed = _speed(self.place)
         self.hooks = Hooks(self.allocator)
@@ -96,7 +96,7 @@ class CudaDevice:
         # See `actorflow.engine.device.sharing.SharingDevice`.
         self.offer, self.opens, self.refused = self.sharing.offer, self.sharing.opens, self.sharing.refused
         self.capture = capture
-        self.recorder = Recorder(self)
+        self.recorder = RegionRecorder(self)
         self._kept: dict[int, list[Any]] = {}
         """Values of the host that stay, each with its copy on the GPU once that is wanted."""
         self._inline = self._threaded = 0
@@ -166,14 +166,14 @@ class CudaDevice:
             finally:
                 self._within = 0
 
-    def record(self, line: Recordable, inputs: Sequence[Any]) -> Replay | None:
+    def record(self, line: Recordable, inputs: Sequence[Any]) -> RecordedRegion | None:
         """See `actorflow.engine.device.base.AsynchronousDevice`."""
         if not self.capture or self.checked or not line.instructions:  # a region of constants alone has none
             return None
         return self.recorder.attempt(line, inputs)
 
     @contextmanager
-    def recording(self, recording: Recording) -> Iterator[None]:
+    def recording(self, recording: RegionRecording) -> Iterator[None]:
         """A block in which launches of this thread are recorded, in whatever stream it has entered."""
         self._within = threading.get_ident()
         try:

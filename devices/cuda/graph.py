@@ -24,7 +24,7 @@ from actorflow.base.shapes import is_static
 from actorflow.engine.device.base import Recordable
 from actorflow.engine.runtime.state.variable_state import VariableState
 
-from .recording import NotRecordable, PrivateMemory, Recording
+from .recording import NotRecordable, PrivateMemory, RegionRecording
 
 LEAST = 4
 """Pieces: fewer launches are not worth a graph."""
@@ -64,11 +64,11 @@ class _Input:
         return value.dtype == self.value.dtype and np.array_equal(value, self.value)
 
 
-class Replay:
+class RecordedRegion:
     """A recorded region. Called with the inputs, it gives the results; or None, and has done nothing, where something is not as
     it was recorded. It is `stale` when it won't ever be that again."""
 
-    def __init__(self, device: Any, name: str, recording: Recording) -> None:
+    def __init__(self, device: Any, name: str, recording: RegionRecording) -> None:
         self.stale = False
         self._device = device
         self._name = name
@@ -120,7 +120,7 @@ def _launch_apart(xp: Any, apart: _Apart) -> None:
         xp.copyto(apart.out, result)
 
 
-class Recorder:
+class RegionRecorder:
     """Records regions of one GPU, in a stream of its own."""
 
     def __init__(self, device: Any) -> None:
@@ -138,7 +138,7 @@ class Recorder:
                 self._own = self._device.xp.cuda.Stream(non_blocking=True)
         return self._own
 
-    def attempt(self, line: Recordable, inputs: Sequence[Any]) -> Replay | None:
+    def attempt(self, line: Recordable, inputs: Sequence[Any]) -> RecordedRegion | None:
         """`record`, or None and a reason in `not_recorded`."""
         try:
             return self.record(line, inputs)
@@ -146,16 +146,16 @@ class Recorder:
             self.not_recorded[line.instructions[0].nodes[0].name] = str(error).splitlines()[0]
             return None
 
-    def record(self, line: Recordable, inputs: Sequence[Any]) -> Replay:
+    def record(self, line: Recordable, inputs: Sequence[Any]) -> RecordedRegion:
         """Raises NotRecordable, with the reason."""
         device = self._device
         _check_ops(line, device.type)
         if sum(getattr(v, "nbytes", 0) for v in inputs) > _MOST_BYTES * len(line.instructions):
             raise NotRecordable("copying its inputs would cost more than a replay saves")
         memory = PrivateMemory(device.xp, device.allocator.take_bytes, device.index)
-        recording = Recording(memory)
+        recording = RegionRecording(memory)
         names = [n.name for instruction in line.instructions for n in instruction.nodes]
-        replay = Replay(device, f"{names[0]} ... {names[-1]} ({len(names)} nodes, replayed)", recording)
+        replay = RecordedRegion(device, f"{names[0]} ... {names[-1]} ({len(names)} nodes, replayed)", recording)
         host_places = _wanted_on_host(line, device.type, len(inputs))
         replay.inputs = [self._input(memory, value, place in host_places) for place, value in enumerate(inputs)]
         values = line.fresh_values([source.value if source.array is None else source.array for source in replay.inputs])
@@ -177,7 +177,7 @@ class Recorder:
             return _Input(value.copy(), None)
         return _Input(None, memory.array(value.shape, value.dtype))
 
-    def _pass(self, line: Recordable, values: list[Any], replay: Replay) -> None:
+    def _pass(self, line: Recordable, values: list[Any], replay: RecordedRegion) -> None:
         stream, kind = self._stream, self._device.type
         for instruction in line.instructions:
             op = instruction.node.op
@@ -196,11 +196,11 @@ class Recorder:
         values.clear()
         self._end_segment(replay)
 
-    def _end_segment(self, replay: Replay) -> None:
+    def _end_segment(self, replay: RecordedRegion) -> None:
         if self._stream.is_capturing():
             replay.segments.append(self._stream.end_capture())
 
-    def _result(self, value: Any, replay: Replay) -> Any:
+    def _result(self, value: Any, replay: RecordedRegion) -> Any:
         """A result in a place where results may stay: a view of a variable would keep the variable from being written."""
         if type(value) is not self._device.xp.ndarray or replay._recording.memory.owns(value):
             return value
@@ -208,7 +208,7 @@ class Recorder:
             self._stream.begin_capture()
         return value.copy()
 
-    def _apart(self, instruction: Any, values: list[Any], replay: Replay) -> _Apart:
+    def _apart(self, instruction: Any, values: list[Any], replay: RecordedRegion) -> _Apart:
         node = instruction.node
         operands = tuple(self._alias(values[place], replay) for place in instruction.inputs)
         out = None
@@ -224,7 +224,7 @@ class Recorder:
         takes_out = lookup(node.op, self._device.type, node.dtypes).takes_out
         return _Apart(instruction.function, operands, out, takes_out)
 
-    def _alias(self, value: Any, replay: Replay) -> Any:
+    def _alias(self, value: Any, replay: RecordedRegion) -> Any:
         """The same memory without what an array of it owns: a recording would hold a snapshot of a variable forever. Memory of
         the recording itself is held instead."""
         cupy = self._device.xp

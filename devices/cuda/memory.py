@@ -21,7 +21,7 @@ import numpy as np
 from actorflow.engine.device.base import AllocatorStatistics
 from actorflow.errors import ResourceExhaustedError
 
-from .streams import Stream
+from .streams import CudaStream
 
 THRESHOLD = 64 * 1024
 
@@ -41,7 +41,7 @@ class _Watch(weakref.ref[Lease]):
     __slots__ = ("block", "nbytes", "stream")
     block: Any
     nbytes: int
-    stream: Stream
+    stream: CudaStream
 
 
 def array_over(cupy: Any, shape: tuple[int, ...], dtype: Any, block: Any, owner: object, device_id: int) -> Any:
@@ -56,7 +56,7 @@ class CudaAllocator:
     from the pool uncounted. It grows on demand, by what CuPy's pool asks of the driver."""
 
     def __init__(
-        self, cupy: Any, place: Any, compute: Stream, budget: int | None, *, owner: str, threshold: int = THRESHOLD
+        self, cupy: Any, place: Any, compute: CudaStream, budget: int | None, *, owner: str, threshold: int = THRESHOLD
     ) -> None:
         self.threshold = threshold
         self.budget = budget
@@ -74,7 +74,7 @@ class CudaAllocator:
         self._live = self._peak = 0
         self._allocations = self._frees = self._reuses = 0
 
-    def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any], stream: Stream | None = None) -> Any:
+    def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any], stream: CudaStream | None = None) -> Any:
         """A fresh array of undefined contents, for `stream` to be the first to use (the compute stream unless given).
 
         Raises:
@@ -97,7 +97,7 @@ class CudaAllocator:
         """A block for what CuPy itself allocates while kernels are launched (`cupy.cuda.using_allocator`)."""
         return self._block(nbytes, self._compute, None, None)
 
-    def _block(self, nbytes: int, stream: Stream, shape: Any, dtype: Any) -> Any:
+    def _block(self, nbytes: int, stream: CudaStream, shape: Any, dtype: Any) -> Any:
         """A pointer to a block; large blocks are counted."""
         if nbytes < self.threshold:
             if stream is self._compute:
@@ -160,7 +160,7 @@ class CudaAllocator:
 
     def _drain(self) -> None:
         """Takes back what has been freed, on whatever thread that was."""
-        waiting: dict[int, Stream] = {}
+        waiting: dict[int, CudaStream] = {}
         blocks = []
         while self._freed:
             watch = self._freed.popleft()

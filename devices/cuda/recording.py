@@ -65,7 +65,7 @@ class PrivateMemory:
 
 
 @dataclass(slots=True)
-class Recording:
+class RegionRecording:
     """The facts that are found out while a region is recorded."""
 
     memory: PrivateMemory
@@ -84,11 +84,11 @@ class Hooks:
 
     def __init__(self, allocator: CudaAllocator) -> None:
         self._allocator = allocator
-        self._recording: Recording | None = None
+        self._recording: RegionRecording | None = None
         self._thread = 0
 
     @contextmanager
-    def recording(self, recording: Recording) -> Iterator[None]:
+    def recording(self, recording: RegionRecording) -> Iterator[None]:
         """A block in which launches of this thread are recorded, in whatever stream it has entered."""
         self._recording, self._thread = recording, threading.get_ident()
         self._allocator.diverted = threading.get_ident(), recording.memory.malloc
@@ -98,7 +98,7 @@ class Hooks:
             self._recording, self._thread, self._allocator.diverted = None, 0, None
 
     @property
-    def here(self) -> Recording | None:
+    def here(self) -> RegionRecording | None:
         """The recording of this thread. Others, such as those that write checkpoints, go on meanwhile."""
         return self._recording if self._thread == threading.get_ident() else None
 

@@ -23,7 +23,7 @@ from actorflow.errors import InvalidArgumentError, OpError, UnavailableError
 
 from .errors import CudaErrors
 from .memory import CudaAllocator
-from .streams import Stream
+from .streams import CudaStream
 from .transfers import Transfers
 
 _LOG = get_logger("devices")
@@ -93,7 +93,7 @@ class Sharing:
         cupy: Any,
         place: Any,
         name: str,
-        compute: Stream,
+        compute: CudaStream,
         allocator: CudaAllocator,
         errors: CudaErrors,
         transfers: Transfers,

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 Come: TypeAlias = Callable[[BaseException | None], None]
 
 
-class Stream:
+class CudaStream:
     """A stream of the GPU `place` (a `cupy.cuda.Device`). `raw` is CuPy's."""
 
     def __init__(self, cupy: Any, place: Any, name: str) -> None:
@@ -39,7 +39,7 @@ class Stream:
             event.record(self.raw)
         return event
 
-    def wait_for(self, other: Stream) -> None:
+    def wait_for(self, other: CudaStream) -> None:
         """Work that is put into this stream from now on runs after all that is in `other` now."""
         self.wait_event(other.mark())
 

@@ -20,7 +20,7 @@ from ..allocator import axes_in_memory, inverse
 from .errors import CudaErrors
 from .memory import CudaAllocator, address, pinned
 from .recording import NotRecordable
-from .streams import Come, Stream
+from .streams import Come, CudaStream
 
 Done = Callable[[Any, BaseException | None], object]
 
@@ -55,15 +55,15 @@ class Transfers:
         cupy: Any,
         place: Any,
         name: str,
-        compute: Stream,
+        compute: CudaStream,
         allocator: CudaAllocator,
         errors: CudaErrors,
         launching: Callable[[str], AbstractContextManager[None]],
         is_recorded: Callable[[], bool],
     ) -> None:
-        self.to_device = Stream(cupy, place, f"to {name}")
-        self.to_host = Stream(cupy, place, f"from {name}")
-        self.peer = Stream(cupy, place, f"between {name}")
+        self.to_device = CudaStream(cupy, place, f"to {name}")
+        self.to_host = CudaStream(cupy, place, f"from {name}")
+        self.peer = CudaStream(cupy, place, f"between {name}")
         self.staged: deque[tuple[Any, Any]] = deque()
         """Pinned buffers, each with the event of the copy that reads it."""
         self.swapped_out = self.swapped_in = 0

@@ -7,7 +7,7 @@ from typing import Any
 
 from actorflow.base.registry.kernel import kernel
 from actorflow.graph.ops.array.space_batch import check_blocks, cropped, divided
-from actorflow.graph.ops.nn.conv.geometry import Span, check_shape, span, taps
+from actorflow.graph.ops.nn.conv.geometry import WindowSpan, check_shape, span, taps
 
 from ..strings.objects import moving_kernel
 
@@ -104,7 +104,7 @@ def depth_to_space(xp: Any, x: Any, *, block_size: int, data_format: str) -> Any
 # ---- patches
 
 
-def _spans(shape: Any, ksizes: Any, strides: Any, rates: Any, padding: str) -> list[Span]:
+def _spans(shape: Any, ksizes: Any, strides: Any, rates: Any, padding: str) -> list[WindowSpan]:
     if len(shape) != 4:
         raise ValueError(f"Images have four dimensions, but the shape is {tuple(shape)}.")
     return [span(*of_axis, padding) for of_axis in zip(shape[1:3], ksizes[1:3], strides[1:3], rates[1:3])]

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from actorflow.engine.runtime.codegen.jit_recipe import CALLED, COMPARISONS, Instruction, Recipe
+from actorflow.engine.runtime.codegen.jit_recipe import CALLED, COMPARISONS, Recipe, RecipeInstruction
 
 OPTIONS = ("--fmad=false",)
 C_TYPES = {
@@ -38,7 +38,7 @@ _FUNCTIONS = CALLED | {"sqrt", "floor", "ceil", "rint"}
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class KernelSource:
     """The parts of an `ElementwiseKernel`. Its outputs are the recipe's fresh outputs, or the operands that are written over,
     in the order of the recipe's outputs. Its inputs are the other operands in their order."""
 
@@ -69,7 +69,7 @@ def literal(data: bytes, dtype: str) -> str:
     return f"({number}{suffix})"
 
 
-def _expression(step: Instruction, arguments: Sequence[str], kind: str) -> str:
+def _expression(step: RecipeInstruction, arguments: Sequence[str], kind: str) -> str:
     """The expression that an instruction computes; `kind` is the type of its last argument."""
     op = step.op
     if op == "const":
@@ -101,7 +101,7 @@ def _expression(step: Instruction, arguments: Sequence[str], kind: str) -> str:
     return f"!{arguments[0]}" if kind == "b1" else f"~{arguments[0]}"
 
 
-def source_of(recipe: Recipe) -> Source:
+def source_of(recipe: Recipe) -> KernelSource:
     """The kernel of a recipe."""
     count = len(recipe.operands)
     names = [f"a{k}" for k in range(count)] + [f"v{k}" for k in range(len(recipe.body))]
@@ -117,7 +117,7 @@ def source_of(recipe: Recipe) -> Source:
         outputs.append((recipe.type_of(value), target))
         lines.append(f"{target} = {names[value]};")
     inputs = [(o.dtype, names[k]) for k, o in enumerate(recipe.operands) if k not in written]
-    return Source(_parameters(inputs), _parameters(outputs), "\n".join(lines), written)
+    return KernelSource(_parameters(inputs), _parameters(outputs), "\n".join(lines), written)
 
 
 def _parameters(parameters: Sequence[tuple[str, str]]) -> str:

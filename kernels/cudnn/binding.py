@@ -70,7 +70,7 @@ class Handle:
         return self.raw
 
 
-class Handles:
+class CudnnHandles:
     """The handles of this process, by GPU."""
 
     def __init__(self) -> None:

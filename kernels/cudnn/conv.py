@@ -13,12 +13,12 @@ from typing import Any
 
 from actorflow.base import dtypes as dt
 from actorflow.base.registry.kernel import kernel
-from actorflow.graph.ops.nn.conv.geometry import Span, arranged, channel_axis, groups, spatial
+from actorflow.graph.ops.nn.conv.geometry import WindowSpan, arranged, channel_axis, groups, spatial
 
 from ..cuda.choices import GPU
 from ..nn.conv import depthwise as conv_depthwise
 from ..nn.conv import functions as conv
-from .program import Layout, Operation, packed, run
+from .program import CudnnOperation, Layout, packed, run
 
 TYPES = frozenset((dt.float16, dt.float32, dt.float64))
 _PARTS = {
@@ -29,11 +29,11 @@ _PARTS = {
 """The inputs of each operation, by the frontend's names, and its output."""
 
 
-class Geometry:
+class CudnnGeometry:
     """How images, weights and the result of one convolution lie for cuDNN."""
 
     def __init__(
-        self, images: Sequence[int], weights: Sequence[int], spans: Sequence[Span], layout: str, depthwise: bool
+        self, images: Sequence[int], weights: Sequence[int], spans: Sequence[WindowSpan], layout: str, depthwise: bool
     ) -> None:
         self.last = not layout.startswith("NC")
         self.window = tuple(weights[:-2])
@@ -47,7 +47,7 @@ class Geometry:
         self.of_result = arranged(images[0], [s.count for s in spans], self.filters[0], layout)
         self._spans = spans
         self._space = spatial(images, layout)
-        self._operations: dict[tuple[str, Any], Operation] = {}
+        self._operations: dict[tuple[str, Any], CudnnOperation] = {}
 
     def lies(self, what: str, dtype: Any) -> Layout:
         """The layout of the images (x), the weights (w) or the result (y)."""
@@ -59,13 +59,13 @@ class Geometry:
         }[what]
         return packed(sizes, dtype, self.last)
 
-    def operation(self, name: str, dtype: Any) -> Operation:
+    def operation(self, name: str, dtype: Any) -> CudnnOperation:
         """One of the three convolutions of this geometry, described once."""
         operation = self._operations.get((name, dtype))
         if operation is None:
             inputs, output = _PARTS[name]
             tensors = tuple((parameter, self.lies(what, dtype)) for parameter, what in inputs)
-            operation = Operation(name, tensors, (self.lies(output, dtype),), self.moves)
+            operation = CudnnOperation(name, tensors, (self.lies(output, dtype),), self.moves)
             self._operations[name, dtype] = operation
         return operation
 
@@ -98,14 +98,14 @@ class Geometry:
         return xp.ascontiguousarray(flat.reshape(outputs, taken, *self.window).transpose(*range(2, rank + 2), 1, 0))
 
 
-def geometry_of(images: Any, weights: Any, attrs: dict[str, Any], depthwise: bool) -> Geometry | None:
+def geometry_of(images: Any, weights: Any, attrs: dict[str, Any], depthwise: bool) -> CudnnGeometry | None:
     """None where the shapes don't fit together, which the kernel that is replaced says, or where something is empty."""
     hashable = [(name, tuple(value) if isinstance(value, list) else value) for name, value in attrs.items()]
     return _geometry(tuple(images), tuple(weights), depthwise, *hashable)
 
 
 @functools.lru_cache(1024)
-def _geometry(images: Any, weights: Any, depthwise: bool, *attributes: tuple[str, Any]) -> Geometry | None:
+def _geometry(images: Any, weights: Any, depthwise: bool, *attributes: tuple[str, Any]) -> CudnnGeometry | None:
     attrs = dict(attributes)
     layout = attrs["data_format"]
     try:
@@ -118,25 +118,25 @@ def _geometry(images: Any, weights: Any, depthwise: bool, *attributes: tuple[str
             groups(channels, weights, "images")
     except ValueError:
         return None
-    geometry = Geometry(images, weights, spans, layout, depthwise)
+    geometry = CudnnGeometry(images, weights, spans, layout, depthwise)
     return geometry if min(*images, *weights, *geometry.of_result) > 0 else None
 
 
-def forward(xp: Any, x: Any, w: Any, geometry: Geometry) -> Any:
+def forward(xp: Any, x: Any, w: Any, geometry: CudnnGeometry) -> Any:
     """The convolution, or None where cuDNN can't do it."""
     operation = geometry.operation("conv_fprop", x.dtype)
     results = run(xp, operation, xp.ascontiguousarray(x), geometry.weights_for(xp, w))
     return None if results is None else results[0].reshape(geometry.of_result)
 
 
-def to_images(xp: Any, w: Any, dy: Any, geometry: Geometry) -> Any:
+def to_images(xp: Any, w: Any, dy: Any, geometry: CudnnGeometry) -> Any:
     """The gradient for the images, or None where cuDNN can't do it."""
     operation = geometry.operation("conv_dgrad", dy.dtype)
     results = run(xp, operation, xp.ascontiguousarray(dy), geometry.weights_for(xp, w))
     return None if results is None else results[0].reshape(geometry.of_images)
 
 
-def to_weights(xp: Any, x: Any, dy: Any, geometry: Geometry) -> Any:
+def to_weights(xp: Any, x: Any, dy: Any, geometry: CudnnGeometry) -> Any:
     """The gradient for the weights, or None where cuDNN can't do it."""
     operation = geometry.operation("conv_wgrad", x.dtype)
     results = run(xp, operation, xp.ascontiguousarray(x), xp.ascontiguousarray(dy))

@@ -15,7 +15,7 @@ from actorflow.base.registry.kernel import kernel
 from ..cuda.choices import GPU
 from ..nn import normalization
 from .conv import TYPES
-from .program import Layout, Operation, packed, run, vector
+from .program import CudnnOperation, Layout, packed, run, vector
 
 
 def can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
@@ -68,7 +68,7 @@ def _trained(
     count = x.size // scale.size
     if count < 2:
         return None  # one element has no unbiased variance
-    operation = Operation(
+    operation = CudnnOperation(
         "batchnorm",
         (
             ("input", images),
@@ -101,7 +101,7 @@ def _inferred(
     images: Layout,
     channels: Layout,
 ) -> tuple[Any, ...] | None:
-    operation = Operation(
+    operation = CudnnOperation(
         "batchnorm_inference",
         (
             ("input", images),
@@ -140,7 +140,7 @@ def fused_batch_norm_grad(
     fits = dy.shape == x.shape and dy.dtype == x.dtype and mean.shape == variance.shape == scale.shape
     if layouts is not None and is_training and fits:  # with fixed moments cuDNN has no gradient
         images, channels = layouts
-        operation = Operation(
+        operation = CudnnOperation(
             "batchnorm_backward",
             (
                 ("grad", images),

@@ -23,7 +23,7 @@ import numpy as np
 
 from actorflow.base.reports.logs import get_logger
 
-from .binding import Handle, Handles, loaded
+from .binding import CudnnHandles, Handle, loaded
 
 MOST_PLANS = 512
 _KINDS = {"float16": "HALF", "float32": "FLOAT", "float64": "DOUBLE"}
@@ -56,7 +56,7 @@ def vector(length: int, rank: int, dtype: Any) -> Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class CudnnOperation:
     """One operation: its name in the frontend, its inputs by the names of its parameters, and its outputs in order (None for an
     unwanted output). Its lists of numbers follow, and its numbers, which are handed over in each run."""
 
@@ -72,11 +72,11 @@ class Operation:
         return "float64" if any(layout.dtype == "float64" for _, layout in self.inputs) else "float32"
 
 
-class Plan:
+class CudnnPlan:
     """The plan that cuDNN made of an operation for one GPU. Its runs take their workspace from the memory of the array
     module."""
 
-    def __init__(self, cudnn: Any, handle: Handle, operation: Operation) -> None:
+    def __init__(self, cudnn: Any, handle: Handle, operation: CudnnOperation) -> None:
         """Raises whatever the frontend does where the library lacks it."""
         kind = getattr(cudnn.data_type, _KINDS[operation.computed_in])
         self._cudnn, self._handle = cudnn, handle
@@ -132,24 +132,24 @@ class Plan:
             self._graph.execute({**places, **self._fixed}, workspace.data.ptr, handle=handle)
 
 
-def _refused(operation: Operation) -> tuple[str, ...]:
+def _refused(operation: CudnnOperation) -> tuple[str, ...]:
     single = any(layout.dtype == "float32" for _, layout in operation.inputs[:1])
     return (*_REFUSED, "TENSOR_CORE") if single else _REFUSED
 
 
-class Plans:
+class CudnnPlans:
     """Plans by GPU and description; of many, the plans that were used last."""
 
     def __init__(self, most: int = MOST_PLANS) -> None:
         self._most = most
-        self._known: OrderedDict[tuple[int, Operation], Plan | None] = OrderedDict()
-        self._handles = Handles()
+        self._known: OrderedDict[tuple[int, CudnnOperation], CudnnPlan | None] = OrderedDict()
+        self._handles = CudnnHandles()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def find(self, operation: Operation, device: int) -> Plan | None:
+    def find(self, operation: CudnnOperation, device: int) -> CudnnPlan | None:
         """The plan for a GPU, which is current on this thread. None where cuDNN is not there, or lacks the operation."""
         cudnn = loaded()
         if cudnn is None:
@@ -164,11 +164,11 @@ class Plans:
                 self._known.popitem(last=False)
             return plan
 
-    def _made(self, cudnn: Any, operation: Operation, device: int) -> Plan | None:
+    def _made(self, cudnn: Any, operation: CudnnOperation, device: int) -> CudnnPlan | None:
         try:
             handle = self._handles.of(cudnn, device)
             with handle.lock:
-                return Plan(cudnn, handle, operation)
+                return CudnnPlan(cudnn, handle, operation)
         except (cudnn.cudnnGraphNotSupportedError, RuntimeError) as error:  # the second, if cuDNN knows no engine
             get_logger("kernels").info(
                 "cudnn does not support an operation, CuPy computes it", operation=operation, reason=str(error)
@@ -176,11 +176,11 @@ class Plans:
             return None
 
 
-plans = Plans()
+plans = CudnnPlans()
 """Those of this process."""
 
 
-def run(xp: Any, operation: Operation, *arrays: Any) -> tuple[Any, ...] | None:
+def run(xp: Any, operation: CudnnOperation, *arrays: Any) -> tuple[Any, ...] | None:
     """Launches an operation on arrays that lie as its inputs are described. Fresh outputs (flat arrays, for the caller to shape),
     or None, and nothing done, where cuDNN does not support it."""
     plan = plans.find(operation, arrays[0].device.id)

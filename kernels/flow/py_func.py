@@ -19,7 +19,7 @@ from actorflow.errors import (
     OpError,
 )
 from actorflow.graph.convert import host_array
-from actorflow.graph.ops.flow.py_func import PythonFunction, Record, function_of, raised
+from actorflow.graph.ops.flow.py_func import FunctionRecord, PythonFunction, function_of, raised
 
 
 @kernel("PyFunc", "PyFuncStateless", device="CPU", threaded=True)
@@ -38,7 +38,7 @@ async def eager_py_func(xp: Any, inputs: Any, *, token: str, Tout: tuple[DType, 
 
 @kernel("EagerPyFuncGrad", device="CPU", threaded=True)
 async def eager_py_func_grad(
-    xp: Any, record: Record, seeds: Any, *, places: Any, shapes: Any, Tout: tuple[DType, ...], step: StepHandle
+    xp: Any, record: FunctionRecord, seeds: Any, *, places: Any, shapes: Any, Tout: tuple[DType, ...], step: StepHandle
 ) -> Any:
     gradients = PythonFunction(partial(record.gradients, places), f"{record.name} (its gradient)")
     return _results(gradients, await _called(gradients, [seeds], step), Tout)

@@ -55,7 +55,7 @@ def _overlap(begin: int, size: int, window: int) -> tuple[int, int]:
     return low, max(low, min(window, size - begin))
 
 
-def _noise(xp: Any, source: philox.Stream, image: Any, shape: Any, noise: str) -> Any:
+def _noise(xp: Any, source: philox.PhiloxStream, image: Any, shape: Any, noise: str) -> Any:
     if noise == "uniform":
         low = float(image.min())
         values = low + philox.fill(source, philox.uniform(24), shape, float32) * (float(image.max()) - low)

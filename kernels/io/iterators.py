@@ -16,7 +16,7 @@ from actorflow.engine.runtime.context import KernelContext, StepHandle
 from actorflow.engine.runtime.state.resources import one_at_a_time
 from actorflow.errors import InvalidArgumentError, NotFoundError, OutOfRangeError, with_topic
 from actorflow.graph.ops.io.iterators import check_single
-from actorflow.models.data.node import Node, decode
+from actorflow.models.data.node import DatasetNode, decode
 from actorflow.models.data.resource import IteratorResource, Pulling
 from actorflow.models.data.stage import EndOfSequence
 
@@ -31,7 +31,7 @@ def _opened(
     shared: str,
     types: Any,
     shapes: Any,
-    dataset: Callable[[], Node] | None = None,
+    dataset: Callable[[], DatasetNode] | None = None,
 ) -> IteratorResource:
     """The iterator of a node. Without a shared name the session has it for itself, as in TensorFlow. It takes over that of a
     session which is gone; but if it begins by itself with a `dataset`, only where that is the other's too."""
@@ -69,7 +69,7 @@ def _record(description: bytes) -> Any:
     return msgpack.unpackb(description, raw=False, strict_map_key=False, unicode_errors="surrogateescape")
 
 
-def _dataset(description: bytes, components: Sequence[Any]) -> Node:
+def _dataset(description: bytes, components: Sequence[Any]) -> DatasetNode:
     try:
         return decode(_record(description), list(components))
     except ValueError as error:
@@ -103,7 +103,7 @@ def one_shot_iterator(
     shared_name: str,
     ctx: KernelContext,
 ) -> IteratorResource:
-    def dataset() -> Node:
+    def dataset() -> DatasetNode:
         return _dataset(description, components)
 
     iterator = _opened(ctx, container, shared_name, output_types, output_shapes, dataset)

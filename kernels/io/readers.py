@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.base.dtypes import string
-from actorflow.base.records.formats import FixedLength, Format, Lines, TFRecords, WholeFile
+from actorflow.base.records.formats import FixedLength, Lines, RecordFormat, TFRecords, WholeFile
 from actorflow.base.records.reading.reader import ReaderState
 from actorflow.base.records.wire import BrokenMessageError
 from actorflow.base.registry.kernel import kernel
@@ -17,7 +17,7 @@ from actorflow.engine.runtime.diagnostics.waits import Wait
 from actorflow.errors import InvalidArgumentError
 
 from .files import roots_of
-from .queues.core import Take
+from .queues.core import QueueTake
 from .queues.shared import SharedQueue
 
 _PACKINGS = ("", "ZLIB", "GZIP")
@@ -32,7 +32,7 @@ _KINDS = {
 
 
 def _open(
-    ctx: KernelContext, container: str, shared_name: str, how: Format | None, compression: str = ""
+    ctx: KernelContext, container: str, shared_name: str, how: RecordFormat | None, compression: str = ""
 ) -> ReaderState:
     if compression not in _PACKINGS:
         raise InvalidArgumentError(f"A file's compression is '', ZLIB or GZIP, but {compression!r} was given.")
@@ -96,7 +96,7 @@ async def _read(reader: Any, queue: Any, count: int, ctx: KernelContext, step: S
         )
 
     async def next_file() -> str:
-        attempt = await queue.perform(Take(1), step)
+        attempt = await queue.perform(QueueTake(1), step)
         name = np.asarray(attempt.elements[0][0], object)
         if name.ndim:
             raise InvalidArgumentError(f"The queue gave the reader names of shape {name.shape}, where one was due.")

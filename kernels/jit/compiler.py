@@ -42,12 +42,12 @@ class LlvmCompiler:
         """Exponentials and the like are numpy's own inner loops, where these can be called."""
         return inner_loop(function, dtype) is not None
 
-    def compile(self, recipe: Recipe) -> Loop:
+    def compile(self, recipe: Recipe) -> CompiledLoop:
         return compiled(recipe)
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class CompiledLoop:
     """A compiled recipe."""
 
     recipe: Recipe
@@ -119,14 +119,14 @@ _compiling = forks.new_library_lock()
 
 
 @functools.lru_cache(maxsize=1024)
-def _compiled(recipe: Recipe) -> Loop:
+def _compiled(recipe: Recipe) -> CompiledLoop:
     code = llvm.compiled(module_text(recipe))
     objects = [ctypes.py_object] * (len(recipe.operands) + recipe.fresh)
     held, released = (code.bind("loop", _SIZE, _SIZE, *objects, releases=r) for r in (False, True))
-    return Loop(recipe, held, released, code.engine.get_function_address("part") if recipe.in_place else 0)
+    return CompiledLoop(recipe, held, released, code.engine.get_function_address("part") if recipe.in_place else 0)
 
 
-def compiled(recipe: Recipe) -> Loop:
+def compiled(recipe: Recipe) -> CompiledLoop:
     """The loop for `recipe`, made once in a process."""
     with _compiling:
         return _compiled(recipe)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from actorflow.engine.runtime.codegen.jit_recipe import COMPARISONS, Instruction, Operand, Recipe
+from actorflow.engine.runtime.codegen.jit_recipe import COMPARISONS, Operand, Recipe, RecipeInstruction
 
 from .arrays import CHECKS, FIELDS, HEADER
 from .blocks import TYPES as _TYPES
@@ -118,7 +118,7 @@ def _load(index: int, dtype: str, pointer: str) -> list[str]:
     return [f"  %m{index} = load i8, ptr {pointer}", f"  %v{index} = icmp ne i8 %m{index}, 0"]
 
 
-def _literal(instruction: Instruction) -> str:
+def _literal(instruction: RecipeInstruction) -> str:
     value = np.frombuffer(instruction.value, instruction.dtype)[0]
     if instruction.dtype[0] == "f":  # LLVM writes both types as the bits of a double
         return f"0x{int(np.float64(value).view(np.uint64)):016X}"
@@ -127,7 +127,7 @@ def _literal(instruction: Instruction) -> str:
     return str(int(value))
 
 
-def _instruction(recipe: Recipe, instruction: Instruction, name: str, names: list[str]) -> list[str]:
+def _instruction(recipe: Recipe, instruction: RecipeInstruction, name: str, names: list[str]) -> list[str]:
     op = instruction.op
     arguments = [names[i] for i in instruction.arguments]
     source = recipe.type_of(instruction.arguments[0])

@@ -20,7 +20,7 @@ from actorflow.graph.ops.state.update import TABLE, Update
 
 from ..native import update as native
 from ..state import training
-from ..state.update_program import Loop, program_of
+from ..state.update_program import UpdateLoop, program_of
 from .compiler import compiled
 from .ufuncs import inner_loop
 
@@ -31,7 +31,7 @@ provide("jit", llvm.available)
 
 
 @functools.cache
-def loop_of(loop: Loop, dtype: str) -> TieredCache[Any] | None:
+def loop_of(loop: UpdateLoop, dtype: str) -> TieredCache[Any] | None:
     """The compiled loop of an update for one element type, made in the background when it has been asked for a few times. None
     where only numpy computes one of its functions as numpy does."""
     ops = {step.op for step in loop.recipe.body}

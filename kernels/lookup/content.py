@@ -1,4 +1,4 @@
-"""`Table`: keys and values on a device. Each operation is atomic."""
+"""`ContentTable`: keys and values on a device. Each operation is atomic."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..strings.objects import as_arrays
 _indexed, _looked_up = function("indexed"), function("looked_up")
 
 
-class Table:
+class ContentTable:
     """A table in memory. Keys and scalar values are Python's own; other values are arrays of `shape`.
 
     `once`: it is filled once, and then does not change.
@@ -153,7 +153,7 @@ class Table:
             raise FailedPreconditionError(f"The table {self.name!r} is filled once, and does not change.")
 
 
-class SavedTable(Table):
+class SavedTable(ContentTable):
     """A table whose content a checkpoint keeps."""
 
     def state(self) -> bytes:

@@ -15,13 +15,20 @@ from actorflow.engine.runtime.state.resources import one_at_a_time
 from actorflow.errors import InvalidArgumentError
 
 from ..io.files import roots_of, text
-from .content import SavedTable, Table
+from .content import ContentTable, SavedTable
 from .text_files import read_pairs
 
 
 def _opened(
-    ctx: KernelContext, kind: type[Table], container: str, shared: str, key: DType, value: DType, shape: Any, once: bool
-) -> Table:
+    ctx: KernelContext,
+    kind: type[ContentTable],
+    container: str,
+    shared: str,
+    key: DType,
+    value: DType,
+    shape: Any,
+    once: bool,
+) -> ContentTable:
     name, sizes = shared or ctx.node.name, tuple(shape)
     table = ctx.resources.lookup_or_create(container, name, kind, lambda: kind(name, key, value, sizes, once=once))
     if not table.fits(key, value, sizes, once):
@@ -36,8 +43,8 @@ def _opened(
 @one_at_a_time
 def hash_table(
     xp: Any, *, key_dtype: DType, value_dtype: DType, container: str, shared_name: str, ctx: KernelContext
-) -> Table:
-    return _opened(ctx, Table, container, shared_name, key_dtype, value_dtype, (), True)
+) -> ContentTable:
+    return _opened(ctx, ContentTable, container, shared_name, key_dtype, value_dtype, (), True)
 
 
 @kernel("MutableHashTableV2")
@@ -52,8 +59,8 @@ def mutable_hash_table(
     container: str,
     shared_name: str,
     ctx: KernelContext,
-) -> Table:
-    kind = SavedTable if checkpoint else Table
+) -> ContentTable:
+    kind = SavedTable if checkpoint else ContentTable
     return _opened(ctx, kind, container, shared_name, key_dtype, value_dtype, value_shape, False)
 
 

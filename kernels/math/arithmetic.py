@@ -13,7 +13,7 @@ import numpy as np
 from actorflow.base.dtypes import COMPLEX, FLOATING, INTEGER, REAL, STRING
 from actorflow.base.registry.kernel import kernel
 from actorflow.base.registry.traits import ELEMENTWISE, Direct, Loop
-from actorflow.engine.runtime.codegen.jit_recipe import Value
+from actorflow.engine.runtime.codegen.jit_recipe import RecipeValue
 from actorflow.errors import InvalidArgumentError
 
 from ..shared.elementwise import with_number
@@ -142,7 +142,7 @@ def _bounded(xp: Any, ufunc: Any, x: Any, y: Any, out: Any) -> Any:
     return ufunc(x, y, out=out)
 
 
-def _squared_difference(attrs: Any, x: Value, y: Value) -> Value:
+def _squared_difference(attrs: Any, x: RecipeValue, y: RecipeValue) -> RecipeValue:
     difference = x - y
     return difference * difference
 
@@ -165,7 +165,7 @@ def atan2(xp: Any, y: Any, x: Any, *, out: Any = None) -> Any:
     return xp.arctan2(y, x) if out is None else xp.arctan2(y, x, out=out)
 
 
-def _from_left_to_right(attrs: Any, first: Value, *others: Value) -> Value:
+def _from_left_to_right(attrs: Any, first: RecipeValue, *others: RecipeValue) -> RecipeValue:
     for other in others:
         first = first + other
     return first

@@ -7,7 +7,7 @@ from typing import Any
 from actorflow.base.dtypes import BOOLEAN, COMPLEX, REAL, DType
 from actorflow.base.registry.kernel import kernel
 from actorflow.base.registry.traits import ELEMENTWISE, Loop
-from actorflow.engine.runtime.codegen.jit_recipe import TYPES, Value
+from actorflow.engine.runtime.codegen.jit_recipe import TYPES, RecipeValue
 
 _ONE_INSTRUCTION = ("f4", "f8", "b1", "i4", "i8")
 """The types into which one instruction converts floats."""
@@ -18,7 +18,7 @@ def cast_to_complex(xp: Any, x: Any, *, DstT: DType, out: Any = None) -> Any:
     return x.astype(DstT.numpy_dtype) if out is None else _cast_into(xp, x, out)
 
 
-def _converted(attrs: Any, x: Value) -> Value | None:
+def _converted(attrs: Any, x: RecipeValue) -> RecipeValue | None:
     target = TYPES.get(attrs["DstT"])
     if target is None or (x.dtype[0] == "f" and target not in _ONE_INSTRUCTION):
         return None

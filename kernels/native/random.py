@@ -20,7 +20,7 @@ def _python(draw: philox.Fill) -> Callable[..., Any]:
     """The arguments of a draw without the library: shape, key, run, kind of the stream, and where the numbers go."""
 
     def drawn(shape: Any, key: Any, run: int, kind: int, out: Any = None) -> Any:
-        stream = philox.Stream(key.tolist(), run, kind)
+        stream = philox.PhiloxStream(key.tolist(), run, kind)
         return distributions.draw(np, stream, draw, shape, dtypes.float32, out)
 
     return drawn

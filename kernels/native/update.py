@@ -11,7 +11,7 @@ from actorflow.base.registry.kernel import kernel
 from actorflow.graph.ops.state.update import TABLE, Update
 
 from ..state import training
-from ..state.update_program import Loop, Program
+from ..state.update_program import UpdateLoop, UpdateProgram
 from .library import available, function
 
 STEPS = (
@@ -35,11 +35,11 @@ _update = function("update")
 
 
 @functools.lru_cache(256)
-def _steps(loop: Loop) -> Any:
+def _steps(loop: UpdateLoop) -> Any:
     return loop.steps(_KINDS)
 
 
-def compute(xp: Any, program: Program, arrays: list[Any], scalars: Sequence[Any]) -> None:
+def compute(xp: Any, program: UpdateProgram, arrays: list[Any], scalars: Sequence[Any]) -> None:
     """Runs a program on arrays of one shape, as `training.compute` does."""
     loop, numbers = training.prepared(xp, program, arrays[0].dtype, scalars)
     steps = _steps(loop)

@@ -16,7 +16,7 @@ from actorflow.errors import InvalidArgumentError
 
 from ..random import philox
 from ..random.distributions import stream
-from ..random.philox import Stream
+from ..random.philox import PhiloxStream
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class _Distribution:
     """How to draw classes, and their probabilities; `classes` is how many have one above zero."""
 
     classes: int
-    draw: Callable[[Stream, int], Any]
+    draw: Callable[[PhiloxStream, int], Any]
     probability: Callable[[Any], Any]
 
 
@@ -39,7 +39,7 @@ def _uniform(size: int) -> _Distribution:
 def _log_uniform(size: int) -> _Distribution:
     whole = math.log(size + 1)
 
-    def draw(source: Stream, count: int) -> Any:
+    def draw(source: PhiloxStream, count: int) -> Any:
         u = np.empty(count)
         philox.uniform(53)(source, u)
         # Rounding may lead past the last class.
@@ -51,7 +51,7 @@ def _log_uniform(size: int) -> _Distribution:
 def _weighted(weights: Any) -> _Distribution:
     sums = np.cumsum(weights, dtype=np.float64)
 
-    def draw(source: Stream, count: int) -> Any:
+    def draw(source: PhiloxStream, count: int) -> Any:
         u = np.empty(count)
         philox.uniform(53)(source, u)
         return np.searchsorted(sums, u * sums[-1], side="right")
@@ -60,7 +60,13 @@ def _weighted(weights: Any) -> _Distribution:
 
 
 def _sample(
-    true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int, source: Stream, how: _Distribution
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    source: PhiloxStream,
+    how: _Distribution,
 ) -> tuple[Any, Any, Any]:
     _check_true(true_classes, num_true, range_max)
     if not unique:
@@ -79,7 +85,7 @@ def _sample(
     return sampled, expected(true_classes), expected(sampled)
 
 
-def _distinct(source: Stream, count: int, how: _Distribution) -> tuple[Any, int]:
+def _distinct(source: PhiloxStream, count: int, how: _Distribution) -> tuple[Any, int]:
     """The first `count` different classes that are drawn, in that order, and how many draws it took."""
     drawn = np.zeros(0, np.int64)
     while True:

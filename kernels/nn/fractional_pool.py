@@ -20,7 +20,7 @@ from ..random.distributions import stream
 Windows = list[slice]
 
 
-def _sizes(size: int, count: int, pseudo_random: bool, source: philox.Stream) -> list[int]:
+def _sizes(size: int, count: int, pseudo_random: bool, source: philox.PhiloxStream) -> list[int]:
     """`count` sizes of windows that make up `size`: of two neighbouring numbers, in random order."""
     least, more = divmod(size, count)
     if not more:
@@ -54,7 +54,7 @@ def _borders(
         raise InvalidArgumentError(f"A fractional pool takes images of rank 4, but the shape is {x.shape}.")
     source = stream(ctx, seed, seed2)
     if deterministic:
-        source = philox.Stream(ctx.state["key"].tolist(), 0)
+        source = philox.PhiloxStream(ctx.state["key"].tolist(), 0)
     borders = []
     for size, ratio in zip(x.shape[1:3], ratios[1:3]):
         count = int(size / ratio)

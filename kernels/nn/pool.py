@@ -10,27 +10,27 @@ import numpy as np
 
 from actorflow.base.registry.kernel import kernel
 from actorflow.base.registry.traits import LAUNCHED, Gpu
-from actorflow.graph.ops.nn.conv.geometry import Span, check_shape, span
+from actorflow.graph.ops.nn.conv.geometry import WindowSpan, check_shape, span
 
 from ..shared.threads import WORTH_DIVIDING, in_pieces
 from .conv.columns import taps_of
 from .conv.functions import widened
 
 
-def _spans(shape: Any, ksize: Any, strides: Any, padding: str, pads: Any = ()) -> tuple[Span, ...]:
+def _spans(shape: Any, ksize: Any, strides: Any, padding: str, pads: Any = ()) -> tuple[WindowSpan, ...]:
     """How the window moves, in all dimensions. `pads` are those before and behind each, if they are given. Raises ValueError
     where the rank is another, or the window too large."""
     return _found_spans(tuple(shape), tuple(ksize), tuple(strides), padding, tuple(pads))
 
 
 @functools.lru_cache(1024)
-def _found_spans(shape: Any, ksize: Any, strides: Any, padding: str, pads: Any) -> tuple[Span, ...]:
+def _found_spans(shape: Any, ksize: Any, strides: Any, padding: str, pads: Any) -> tuple[WindowSpan, ...]:
     if len(shape) != len(ksize):
         raise ValueError(f"This pool takes a tensor of rank {len(ksize)}, but the shape is {tuple(shape)}.")
     pairs = zip(pads[::2], pads[1::2]) if pads else [(0, 0)] * len(shape)
     return tuple(
         [
-            Span(size, count=size)
+            WindowSpan(size, count=size)
             if (window, stride, *pair) == (1, 1, 0, 0)
             else span(size, window, stride, 1, padding, pair)
             for size, window, stride, pair in zip(shape, ksize, strides, pairs)
@@ -38,7 +38,7 @@ def _found_spans(shape: Any, ksize: Any, strides: Any, padding: str, pads: Any) 
     )
 
 
-def _counts(spans: tuple[Span, ...]) -> tuple[int, ...]:
+def _counts(spans: tuple[WindowSpan, ...]) -> tuple[int, ...]:
     return tuple(s.count for s in spans)
 
 
@@ -46,7 +46,7 @@ def _along(axis: int, at: slice) -> tuple[slice, ...]:
     return (slice(None),) * axis + (at,)
 
 
-def _reduced(xp: Any, x: Any, spans: tuple[Span, ...], ufunc: Any, start: Any, out: Any) -> Any:
+def _reduced(xp: Any, x: Any, spans: tuple[WindowSpan, ...], ufunc: Any, start: Any, out: Any) -> Any:
     """`ufunc` over each window, from `start` on."""
     moving = [axis for axis, s in enumerate(spans) if s.moves]
     if not moving:
@@ -102,7 +102,7 @@ _BLOCK_BYTES = 1 << 19
 _INTEGERS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
-def _check_maxima(x: Any, y: Any, spans: tuple[Span, ...]) -> None:
+def _check_maxima(x: Any, y: Any, spans: tuple[WindowSpan, ...]) -> None:
     check_shape("orig_output", y.shape, _counts(spans))
 
 
@@ -115,7 +115,7 @@ def _masked(xp: Any, values: Any, mask: Any, out: Any = None) -> Any:
     return out
 
 
-def _maxima(xp: Any, x: Any, y: Any, spans: tuple[Span, ...]) -> Any:
+def _maxima(xp: Any, x: Any, y: Any, spans: tuple[WindowSpan, ...]) -> Any:
     """For each element of the windows, at which places it is the maximum: the first place, but each place for volumes, as in
     TensorFlow."""
     if x.ndim == 5:
@@ -130,7 +130,7 @@ def _maxima(xp: Any, x: Any, y: Any, spans: tuple[Span, ...]) -> Any:
         yield at, into, mine
 
 
-def _place_by_place(x: Any, y: Any, dy: Any, dx: Any, spans: tuple[Span, ...]) -> None:
+def _place_by_place(x: Any, y: Any, dy: Any, dx: Any, spans: tuple[WindowSpan, ...]) -> None:
     """The gradient `dx` of windows that write each element once. A place's channels are copied as one item, from and into arrays
     that lie together: numpy's loops over these are long, where those over every other place end after a few channels."""
     channels = np.dtype((np.void, x.shape[-1] * x.itemsize))
@@ -166,7 +166,7 @@ def max_pool_grad(xp: Any, x: Any, y: Any, dy: Any, *, ksize: Any, strides: Any,
 
     def some(number: int) -> None:
         block = slice(number * step, (number + 1) * step)
-        inner = (Span(len(x[block]), count=len(x[block])), *spans[1:])
+        inner = (WindowSpan(len(x[block]), count=len(x[block])), *spans[1:])
         into_x, slopes = dx[block], dy[block]
         if whole:
             _place_by_place(x[block], y[block], slopes, into_x, inner)
@@ -232,7 +232,7 @@ def max_pool_grad_with_argmax(
 # ---- means
 
 
-def _shares(xp: Any, spans: tuple[Span, ...], dtype: Any) -> Any:
+def _shares(xp: Any, spans: tuple[WindowSpan, ...], dtype: Any) -> Any:
     """One over the number of elements in each window, to be broadcast."""
     total: Any = 1
     for axis, s in enumerate(spans):

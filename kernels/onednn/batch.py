@@ -14,13 +14,13 @@ from ..math import matmul as math_matmul
 from ..native import product as native_product
 from .binding import Binding, loaded
 from .conv import FLOAT32
-from .parts import Batches
-from .program import DST, SRC, WEIGHTS, Builder, Cache, Governed, Program, destination
+from .parts import ImageBatches
+from .program import DST, SRC, WEIGHTS, CompiledProgram, Governed, ProgramBuilder, ProgramCache, destination
 
 _WORTH_PRODUCTS, _NARROWEST = 1 << 20, 16
 """Multiplications: numpy computes smaller batches, and those of narrower matrices, as fast."""
-_programs = Cache()
-_batches = Batches()
+_programs = ProgramCache()
+_batches = ImageBatches()
 
 
 def can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
@@ -67,8 +67,8 @@ def product(x: Any, y: Any, adj_x: bool, adj_y: bool, out: Any) -> Any:
     return result
 
 
-def _program(library: Binding, count: int, m: int, k: int, n: int, adj_x: bool, adj_y: bool) -> Program:
-    builder = Builder(library)
+def _program(library: Binding, count: int, m: int, k: int, n: int, adj_x: bool, adj_y: bool) -> CompiledProgram:
+    builder = ProgramBuilder(library)
     builder.layouts = {
         "x": builder.strided((count, m, k), (m * k, 1, m) if adj_x else (m * k, k, 1)),
         "y": builder.strided((count, k, n), (k * n, 1, k) if adj_y else (k * n, n, 1)),
@@ -77,7 +77,7 @@ def _program(library: Binding, count: int, m: int, k: int, n: int, adj_x: bool, 
     x, y, z = (builder.layouts[name] for name in "xyz")
     pd = builder.describe("products", library.lib.dnnl_matmul_primitive_desc_create, x, y, library.ffi.NULL, z)
     builder.step(pd, {SRC: "x", WEIGHTS: "y", DST: "z"})
-    return Program(builder, ("x", "y", "z"))
+    return CompiledProgram(builder, ("x", "y", "z"))
 
 
 @kernel("BatchMatMulV2", device="CPU", dtypes=FLOAT32, library="onednn", can=can, pays=pays)

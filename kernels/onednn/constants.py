@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from .program import Builder, Program, aligned, contiguous
+from .program import CompiledProgram, ProgramBuilder, aligned, contiguous
 
 
 class _Copies:
@@ -23,14 +23,14 @@ class _Copies:
     def __init__(self, of: weakref.ref[Any]) -> None:
         self.of = of
         self.others: dict[Hashable, Any] = {}
-        self.found: list[tuple[Any, Any, Any, Builder, Any]] = []
+        self.found: list[tuple[Any, Any, Any, ProgramBuilder, Any]] = []
 
 
 _copies: dict[int, _Copies] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class ConstantSlice:
     """Those of an array's elements whose index along `axis` is within a range."""
 
     axis: int
@@ -41,7 +41,7 @@ class Slice:
         return array[(slice(None),) * self.axis + (slice(self.begin, self.end),)]
 
 
-def packed(builder: Builder, constant: Any, own: str, wanted: str, part: Slice | None = None) -> Any:
+def packed(builder: ProgramBuilder, constant: Any, own: str, wanted: str, part: ConstantSlice | None = None) -> Any:
     """The bytes of a constant in another layout.
 
     Args:
@@ -79,14 +79,14 @@ def _copies_of(constant: Any) -> _Copies:
     return copies
 
 
-def copied(builder: Builder, array: Any, own: str, layout: str) -> Any:
+def copied(builder: ProgramBuilder, array: Any, own: str, layout: str) -> Any:
     """The same for an array that may change: a copy for this call."""
     binding, layouts = builder.binding, builder.layouts
     target_array = aligned(binding.lib.dnnl_memory_desc_get_size(layouts[layout]))
-    copying = Builder(binding)
+    copying = ProgramBuilder(binding)
     copying.layouts = {"own": layouts[own], "wanted": layouts[layout]}
     copying.kept["wanted"] = target_array
     if copying.reordered("own", "wanted") == "own":
         return contiguous(array)
-    Program(copying, ("own",))(contiguous(array))
+    CompiledProgram(copying, ("own",))(contiguous(array))
     return target_array

@@ -21,7 +21,7 @@ from . import prepared
 from .binding import Binding
 from .conv_program import (
     INFERENCE,
-    Geometry,
+    ConvolutionGeometry,
     described_forward,
     forward,
     geometry_of,
@@ -31,7 +31,7 @@ from .conv_program import (
     to_weights,
 )
 from .panels import Matrix
-from .program import Builder
+from .program import ProgramBuilder
 
 FLOAT32 = frozenset((dt.float32,))
 _MOVES = ("strides", "padding", "explicit_paddings", "data_format", "dilations")
@@ -64,7 +64,7 @@ def _are_images(*shapes: Any) -> bool:
     return all(len(shape) == 4 for shape in shapes)
 
 
-def shares_of(geometry: Geometry) -> Sequence[prepared.Share]:
+def shares_of(geometry: ConvolutionGeometry) -> Sequence[prepared.Share]:
     """Images for each thread, or rows of images if images are fewer than threads; for products see `shares_of_product`."""
     images, threads = geometry.images[0], most_threads()
     size, outcome = prod(geometry.images[1:]), prod(geometry.result[1:])
@@ -103,7 +103,7 @@ def _prepared(op: str) -> Prepare:
             return None
         biased = bool(shapes[2:])
 
-        def described(library: Binding, some: Any) -> tuple[Builder, Any]:
+        def described(library: Binding, some: Any) -> tuple[ProgramBuilder, Any]:
             if geometry.is_product:
                 _, _, inner, outer = geometry.weights
                 return prepared.product(library, some, inner, outer, False, biased, activation, adds)

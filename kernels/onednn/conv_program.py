@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.graph.ops.nn.conv.geometry import Span, groups
+from actorflow.graph.ops.nn.conv.geometry import WindowSpan, groups
 
 from ..nn import fused
 from ..nn.conv import functions as conv
 from .binding import Binding, loaded
-from .parts import Batches, are_shared, part_size, shared
+from .parts import ImageBatches, are_shared, part_size, shared
 from .program import (
     AFTER,
     BIAS,
@@ -31,28 +31,28 @@ from .program import (
     FLOAT32,
     SRC,
     WEIGHTS,
-    Builder,
-    Cache,
+    CompiledProgram,
     Governed,
-    Program,
+    ProgramBuilder,
+    ProgramCache,
     contiguous,
     destination,
 )
 
 TRAINING, INFERENCE, DIRECT = 64, 96, 1
 _WORTH_ADDING = 256  # places of a window; with fewer it costs as much to add the parts of a gradient for the weights
-_programs = Cache()
-_batches = Batches()
+_programs = ProgramCache()
+_batches = ImageBatches()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Geometry:
+class ConvolutionGeometry:
     """Of one convolution: the shapes of its arrays, and how the window moves. `geometry_of` gives the same object for equal
     geometries, so programs are found by its identity."""
 
     images: tuple[int, ...]
     weights: tuple[int, ...]
-    spans: tuple[Span, ...]
+    spans: tuple[WindowSpan, ...]
     depthwise: bool
     result: tuple[int, ...] = field(init=False)
     flops: float = field(init=False)
@@ -88,7 +88,7 @@ class Geometry:
             tuple(s.after for s in spans),
         ]
 
-    def filters(self, builder: Builder, kind: int = FLOAT32) -> tuple[Any, Any]:
+    def filters(self, builder: ProgramBuilder, kind: int = FLOAT32) -> tuple[Any, Any]:
         """The layout that the weights have, [height, width, in, out], and a layout that the library may choose."""
         h, w, i, o = self.weights
         count = 1 if self.depthwise else self.images[3] // i
@@ -100,7 +100,9 @@ class Geometry:
         return builder.strided(dims, strides, kind), builder.any(dims, kind)
 
 
-def geometry_of(images: Any, weights: Any, attrs: dict[str, Any], depthwise: bool = False) -> Geometry | None:
+def geometry_of(
+    images: Any, weights: Any, attrs: dict[str, Any], depthwise: bool = False
+) -> ConvolutionGeometry | None:
     """None where the shapes don't fit together, or the channels are not last."""
     if attrs["data_format"] != "NHWC":
         return None
@@ -112,23 +114,23 @@ def _hashable(value: Any) -> Any:
 
 
 @functools.lru_cache(1024)
-def _geometry(images: Any, weights: Any, depthwise: bool, *attrs: tuple[str, Any]) -> Geometry | None:
+def _geometry(images: Any, weights: Any, depthwise: bool, *attrs: tuple[str, Any]) -> ConvolutionGeometry | None:
     try:
         spans = conv.spans_of("A convolution", images, weights, dict(attrs))
         if groups(images[3], weights, "images") > 1 and depthwise:
             return None
     except ValueError:
         return None
-    return Geometry(images, weights, tuple(spans), depthwise)
+    return ConvolutionGeometry(images, weights, tuple(spans), depthwise)
 
 
 @functools.lru_cache(1024)
-def of_images(geometry: Geometry, images: int) -> Geometry:
+def of_images(geometry: ConvolutionGeometry, images: int) -> ConvolutionGeometry:
     """The same convolution of `images` images."""
     return geometry if images == geometry.images[0] else replace(geometry, images=(images, *geometry.images[1:]))
 
 
-def of_places(geometry: Geometry, begin: int, end: int) -> tuple[Geometry, int]:
+def of_places(geometry: ConvolutionGeometry, begin: int, end: int) -> tuple[ConvolutionGeometry, int]:
     """The rows from `begin` to `end` of the result of one image, as a convolution of the rows that they come from; and the first
     of those."""
     down, right = geometry.spans
@@ -139,7 +141,9 @@ def of_places(geometry: Geometry, begin: int, end: int) -> tuple[Geometry, int]:
     return replace(geometry, images=(1, high - low, *geometry.images[2:]), spans=(part, right)), low
 
 
-def forward(x: Any, w: Any, geometry: Geometry, bias: Any = None, out: Any = None, activation: str = "") -> Any:
+def forward(
+    x: Any, w: Any, geometry: ConvolutionGeometry, bias: Any = None, out: Any = None, activation: str = ""
+) -> Any:
     """The convolution, plus a bias if given, and the activation of that. None where the library can't do it."""
     library = loaded()
     if library is None or not geometry.known:
@@ -150,12 +154,12 @@ def forward(x: Any, w: Any, geometry: Geometry, bias: Any = None, out: Any = Non
     def program_for(images: int, flops: float) -> Governed | None:
         some = of_images(geometry, images)
 
-        def make() -> Program:
+        def make() -> CompiledProgram:
             builder, pd = described_forward(library, some, biased)
             args = {SRC: "x", WEIGHTS: builder.reordered("w", "weights"), DST: "y"}
             builder.step(pd, {**args, BIAS: "bias"} if biased else args)
             builder.after = after
-            return Program(builder, ("x", "w", "bias", "y") if biased else ("x", "w", "y"))
+            return CompiledProgram(builder, ("x", "w", "bias", "y") if biased else ("x", "w", "y"))
 
         return _programs.get(("forward", some, biased, after, flops > 0), library, make, flops)
 
@@ -167,7 +171,7 @@ def forward(x: Any, w: Any, geometry: Geometry, bias: Any = None, out: Any = Non
     return y if after == activation else fused.activated(np, y, activation)
 
 
-def to_images(w: Any, dy: Any, geometry: Geometry, out: Any = None) -> Any:
+def to_images(w: Any, dy: Any, geometry: ConvolutionGeometry, out: Any = None) -> Any:
     """The gradient for the images. None where the library can't do it."""
     library = loaded()
     if library is None or not geometry.known:
@@ -176,7 +180,7 @@ def to_images(w: Any, dy: Any, geometry: Geometry, out: Any = None) -> Any:
     def program_for(images: int, flops: float) -> Governed | None:
         some = of_images(geometry, images)
 
-        def make() -> Program:
+        def make() -> CompiledProgram:
             builder, hint = described_forward(library, some, False)
             images, result = builder.layouts["x"], builder.layouts["y"]
             create = library.lib.dnnl_convolution_backward_data_primitive_desc_create
@@ -184,7 +188,7 @@ def to_images(w: Any, dy: Any, geometry: Geometry, out: Any = None) -> Any:
             pd = builder.describe("a convolution", create, DIRECT, images, free, result, *some.moves, hint)
             builder.layouts["weights"] = builder.chosen(pd, WEIGHTS)
             builder.step(pd, {WEIGHTS: builder.reordered("w", "weights"), DIFF_DST: "y", DIFF_SRC: "x"})
-            return Program(builder, ("w", "y", "x"))
+            return CompiledProgram(builder, ("w", "y", "x"))
 
         return _programs.get(("images", some, flops > 0), library, make, flops)
 
@@ -194,7 +198,7 @@ def to_images(w: Any, dy: Any, geometry: Geometry, out: Any = None) -> Any:
     return batch.run([contiguous(w), contiguous(dy)], (1,), destination(out, geometry.images))
 
 
-def to_weights(x: Any, dy: Any, geometry: Geometry) -> Any:
+def to_weights(x: Any, dy: Any, geometry: ConvolutionGeometry) -> Any:
     """The gradient for the weights. None where the library can't do it."""
     library = loaded()
     if library is None or not geometry.known:
@@ -203,7 +207,7 @@ def to_weights(x: Any, dy: Any, geometry: Geometry) -> Any:
     def program_for(images: int, flops: float) -> Governed | None:
         some = of_images(geometry, images)
 
-        def make() -> Program:
+        def make() -> CompiledProgram:
             builder, hint = described_forward(library, some, False)
             images, result = builder.layouts["x"], builder.layouts["y"]
             create = library.lib.dnnl_convolution_backward_weights_primitive_desc_create
@@ -214,7 +218,7 @@ def to_weights(x: Any, dy: Any, geometry: Geometry) -> Any:
             same = library.lib.dnnl_memory_desc_equal(builder.layouts["weights"], builder.layouts["w"])
             builder.step(pd, {SRC: "x", DIFF_DST: "y", DIFF_WEIGHTS: "w" if same else "weights"})
             builder.reordered("weights", "w")
-            return Program(builder, ("x", "y", "w"))
+            return CompiledProgram(builder, ("x", "y", "w"))
 
         return _programs.get(("weights", some, flops > 0), library, make, flops)
 
@@ -247,13 +251,13 @@ def to_weights(x: Any, dy: Any, geometry: Geometry) -> Any:
 
 def described_forward(
     library: Binding,
-    geometry: Geometry,
+    geometry: ConvolutionGeometry,
     biased: bool,
     kind: int = TRAINING,
-    finish: Callable[[Builder], Any] = lambda builder: None,
-) -> tuple[Builder, Any]:
+    finish: Callable[[ProgramBuilder], Any] = lambda builder: None,
+) -> tuple[ProgramBuilder, Any]:
     """A builder with the layouts of a convolution, and the description of the forward pass. `finish` gives its attributes."""
-    builder = Builder(library)
+    builder = ProgramBuilder(library)
     layouts = builder.layouts
     layouts["x"], layouts["y"] = builder.images(geometry.images), builder.images(geometry.result)
     layouts["w"], free = geometry.filters(builder)

@@ -23,8 +23,8 @@ from ..quantize.int8 import finished, steps
 from .binding import Binding, Unsupported, loaded
 from .constants import copied, packed
 from .conv import shares_of
-from .conv_program import DIRECT, INFERENCE, TRAINING, Geometry, geometry_of
-from .prepared import Share, Work, shares_of_rows
+from .conv_program import DIRECT, INFERENCE, TRAINING, ConvolutionGeometry, geometry_of
+from .prepared import PreparedWork, Share, shares_of_rows
 from .program import (
     BIAS,
     DST,
@@ -33,39 +33,39 @@ from .program import (
     SRC,
     UINT8,
     WEIGHTS,
-    Builder,
-    Cache,
+    CompiledProgram,
     Governed,
-    Program,
+    ProgramBuilder,
+    ProgramCache,
     contiguous,
     destination,
 )
 
 _WORTH_PRODUCTS = 1 << 15
 """Multiplications: numpy computes fewer of them before the library is called."""
-_programs = Cache()
+_programs = ProgramCache()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Work:
     """The program of a product or convolution, and the layout that it takes the weights in."""
 
-    program: Program
-    builder: Builder
+    program: CompiledProgram
+    builder: ProgramBuilder
 
     def __call__(self, x: Any, weights: Any, y: Any) -> None:
         layout = copied if weights.flags.writeable else packed
         self.program(x, layout(self.builder, weights, "w", "weights"), y)
 
 
-def _described(builder: Builder, pd: Any) -> _Work:
+def _described(builder: ProgramBuilder, pd: Any) -> _Work:
     builder.layouts["weights"] = builder.chosen(pd, WEIGHTS)
     builder.step(pd, {SRC: "x", WEIGHTS: "weights", DST: "y"})
-    return _Work(Program(builder, ("x", "weights", "y")), builder)
+    return _Work(CompiledProgram(builder, ("x", "weights", "y")), builder)
 
 
 def _product(library: Binding, m: int, k: int, n: int, signed: bool) -> _Work:
-    builder = Builder(library)
+    builder = ProgramBuilder(library)
     builder.layouts = {
         "x": builder.strided((m, k), (k, 1), INT8 if signed else UINT8),
         "w": builder.strided((k, n), (n, 1), INT8),
@@ -76,8 +76,8 @@ def _product(library: Binding, m: int, k: int, n: int, signed: bool) -> _Work:
     return _described(builder, pd)
 
 
-def _convolution(library: Binding, geometry: Geometry, signed: bool) -> _Work:
-    builder = Builder(library)
+def _convolution(library: Binding, geometry: ConvolutionGeometry, signed: bool) -> _Work:
+    builder = ProgramBuilder(library)
     layouts = builder.layouts
     layouts["x"] = builder.images(geometry.images, INT8 if signed else UINT8)
     layouts["y"] = builder.images(geometry.result)
@@ -126,8 +126,12 @@ def _scaled(library: Binding, *masks: tuple[int, int]) -> Any:
 
 
 def _whole(
-    builder: Builder, constants: Sequence[Any], attrs: Mapping[str, Any], mask: int, described: Callable[[Any], Any]
-) -> Program:
+    builder: ProgramBuilder,
+    constants: Sequence[Any],
+    attrs: Mapping[str, Any],
+    mask: int,
+    described: Callable[[Any], Any],
+) -> CompiledProgram:
     """The program from floats to floats.
 
     Args:
@@ -156,12 +160,12 @@ def _whole(
     ends = {BIAS: "bias", DST: "y", SCALES | SRC: "factor", SCALES | WEIGHTS: "scales"}
     builder.step(pd, {SRC: "steps", WEIGHTS: "weights", **ends})
     builder.after = attrs["activation"]
-    return Program(builder, ("x", "y"))
+    return CompiledProgram(builder, ("x", "y"))
 
 
-def _whole_product(library: Binding, m: int, constants: Sequence[Any], attrs: Mapping[str, Any]) -> Program:
+def _whole_product(library: Binding, m: int, constants: Sequence[Any], attrs: Mapping[str, Any]) -> CompiledProgram:
     k, n = constants[0].shape
-    builder = Builder(library)
+    builder = ProgramBuilder(library)
     builder.layouts = layouts = {
         "x": builder.strided((m, k), (k, 1)),
         "steps": builder.strided((m, k), (k, 1), INT8 if attrs["signed"] else UINT8),
@@ -177,9 +181,9 @@ def _whole_product(library: Binding, m: int, constants: Sequence[Any], attrs: Ma
 
 
 def _whole_convolution(
-    library: Binding, geometry: Geometry, constants: Sequence[Any], attrs: Mapping[str, Any]
-) -> Program:
-    builder = Builder(library)
+    library: Binding, geometry: ConvolutionGeometry, constants: Sequence[Any], attrs: Mapping[str, Any]
+) -> CompiledProgram:
+    builder = ProgramBuilder(library)
     layouts = builder.layouts
     layouts["x"], layouts["y"] = builder.images(geometry.images), builder.images(geometry.result)
     layouts["steps"] = builder.images(geometry.images, INT8 if attrs["signed"] else UINT8)
@@ -221,7 +225,7 @@ def _prepared(op: str) -> Prepare:
         plain = _KERNELS[op]
         named = {name: attrs[name] for name in inspect.signature(plain).parameters if name in attrs}
 
-        def program_for(piece: Any) -> Program:
+        def program_for(piece: Any) -> CompiledProgram:
             own = library.set_threads(1)
             try:
                 return build(library, piece, constants, attrs)
@@ -229,7 +233,7 @@ def _prepared(op: str) -> Prepare:
                 library.set_threads(own)
 
         try:
-            work = Work(program_for, ("int8", op, *expected, *weights.shape), ("x", "y"), whole, shares, flops)
+            work = PreparedWork(program_for, ("int8", op, *expected, *weights.shape), ("x", "y"), whole, shares, flops)
         except Unsupported:
             return None
 

@@ -26,7 +26,7 @@ from . import prepared
 from .binding import Binding, loaded
 from .panels import Matrix
 from .parts import are_shared, shared
-from .program import Builder, Cache, destination
+from .program import ProgramBuilder, ProgramCache, destination
 
 _WORTH_PRODUCTS, _NARROWEST = 1 << 18, 32
 _WORTH_SLIM, _SLIMMEST = 1 << 19, 8
@@ -41,7 +41,7 @@ _MANY = 128
 _LINE = 16
 """Elements of a line of the cache, which no two threads write to."""
 _MOST_KNOWN = 256
-_programs = Cache()
+_programs = ProgramCache()
 _known: dict[Any, Callable[..., None]] = {}
 """How products of such shapes are computed, for matrices in order: small products take no longer than the way to them."""
 
@@ -210,7 +210,7 @@ def _prepared(op: str) -> Prepare:
         if m * k * n < _WORTH_PREPARING:
             return None
 
-        def described(library: Binding, some: int | prepared.Columns) -> tuple[Builder, Any]:
+        def described(library: Binding, some: int | prepared.Columns) -> tuple[ProgramBuilder, Any]:
             return prepared.product(library, some, k, n, turned, bool(shapes[2:]), activation, adds)
 
         def shares() -> Sequence[prepared.Share]:

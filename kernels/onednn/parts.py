@@ -15,7 +15,7 @@ from ..native.library import loaded as native
 from ..shared.threads import governed, in_pieces, most_threads
 from .binding import Binding, Unsupported
 from .panels import Panels
-from .program import Governed, Program
+from .program import CompiledProgram, Governed
 
 WORTH_FLOPS = 4e6
 """The work that several threads share."""
@@ -58,7 +58,7 @@ def part_size(count: int, even: int = 1) -> int:
     return -(-count // (most_threads() * even)) * even
 
 
-class Batch:
+class ImageBatch:
     """Work that gives something for each image: the program for all of them, and those for parts of a batch where several
     threads share it. `program_for(images, flops)` makes a program, or gives None where the library can't do it.
 
@@ -85,7 +85,7 @@ class Batch:
         size = part_size(count)
         programs = {some: program_for(some, 0.0) for some in (size, count % size) if some} if divides else {}
         self._of_parts: dict[int, Any] = {} if None in programs.values() else programs
-        self._parts: list[Program] = []
+        self._parts: list[CompiledProgram] = []
         self._offsets = b""
 
     def run(
@@ -143,7 +143,7 @@ class Batch:
             self._library.check(status, "a primitive's run")
 
 
-def run_parts(parts: Sequence[Program | Panels], offsets: bytes, arrays: Sequence[Any], threads: int) -> Any:
+def run_parts(parts: Sequence[CompiledProgram | Panels], offsets: bytes, arrays: Sequence[Any], threads: int) -> Any:
     """Runs programs, each from its places in the arrays on, on threads of the pool.
 
     Args:
@@ -162,11 +162,11 @@ def run_parts(parts: Sequence[Program | Panels], offsets: bytes, arrays: Sequenc
     return status
 
 
-class Batches:
+class ImageBatches:
     """Batches by what they are made for. The shapes that the library can't do are remembered as well."""
 
     def __init__(self) -> None:
-        self._known: dict[Hashable, Batch | None] = {}
+        self._known: dict[Hashable, ImageBatch | None] = {}
 
     def get(
         self,
@@ -175,13 +175,13 @@ class Batches:
         count: int,
         flops: float,
         program_for: Callable[[int, float], Governed | None],
-    ) -> Batch | None:
+    ) -> ImageBatch | None:
         try:
             return self._known[key]
         except KeyError:
             pass
         try:
-            batch: Batch | None = Batch(key, library, count, flops, program_for)
+            batch: ImageBatch | None = ImageBatch(key, library, count, flops, program_for)
         except Unsupported:
             batch = None
         if len(self._known) >= _MOST_KNOWN:

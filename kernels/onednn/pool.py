@@ -13,19 +13,31 @@ from typing import Any
 import numpy as np
 
 from actorflow.base.registry.kernel import kernel
-from actorflow.graph.ops.nn.conv.geometry import Span
+from actorflow.graph.ops.nn.conv.geometry import WindowSpan
 
 from ..nn import pool
 from .binding import Binding, loaded
 from .conv import FLOAT32
-from .parts import Batches
-from .program import DIFF_DST, DIFF_SRC, DST, SRC, WORKSPACE, Builder, Cache, Governed, Program, contiguous, destination
+from .parts import ImageBatches
+from .program import (
+    DIFF_DST,
+    DIFF_SRC,
+    DST,
+    SRC,
+    WORKSPACE,
+    CompiledProgram,
+    Governed,
+    ProgramBuilder,
+    ProgramCache,
+    contiguous,
+    destination,
+)
 
 _TRAINING, _INFERENCE = 64, 96
 _MAXIMA, _MEANS = 0x1FF, 0x3FF  # means over the elements inside, as TensorFlow's
 _WORTH_ELEMENTS = 8192
-_programs = Cache()
-_batches = Batches()
+_programs = ProgramCache()
+_batches = ImageBatches()
 
 
 def can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
@@ -39,7 +51,7 @@ def pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
     return any(prod(shape) >= _WORTH_ELEMENTS for shape in shapes)
 
 
-def _spans(shape: Sequence[int], ksize: Any, strides: Any, padding: str) -> tuple[Span, ...] | None:
+def _spans(shape: Sequence[int], ksize: Any, strides: Any, padding: str) -> tuple[WindowSpan, ...] | None:
     """How the window moves along height and width; None if it can't, or lies in the padding alone."""
     try:
         spans = pool._spans(shape, ksize, strides, padding)[1:3]
@@ -48,7 +60,7 @@ def _spans(shape: Sequence[int], ksize: Any, strides: Any, padding: str) -> tupl
     return tuple(spans) if all(max(s.before, s.after) < s.window for s in spans) else None
 
 
-def _moves(spans: Sequence[Span]) -> list[tuple[int, ...]]:
+def _moves(spans: Sequence[WindowSpan]) -> list[tuple[int, ...]]:
     """Strides, windows, dilations (counted from 0) and paddings, as the library's calls take them."""
     return [
         tuple(s.stride for s in spans),
@@ -59,12 +71,12 @@ def _moves(spans: Sequence[Span]) -> list[tuple[int, ...]]:
     ]
 
 
-def _result(shape: Sequence[int], spans: Sequence[Span]) -> tuple[int, ...]:
+def _result(shape: Sequence[int], spans: Sequence[WindowSpan]) -> tuple[int, ...]:
     return (shape[0], *(s.count for s in spans), shape[3])
 
 
-def _forward(library: Binding, shape: Any, spans: Any, algorithm: int, goal: int) -> tuple[Builder, Any]:
-    builder = Builder(library)
+def _forward(library: Binding, shape: Any, spans: Any, algorithm: int, goal: int) -> tuple[ProgramBuilder, Any]:
+    builder = ProgramBuilder(library)
     layouts = builder.layouts
     layouts["x"], layouts["y"] = builder.images(shape), builder.images(_result(shape, spans))
     create = library.lib.dnnl_pooling_forward_primitive_desc_create
@@ -80,10 +92,10 @@ def _pooled(x: Any, spans: Any, algorithm: int, out: Any, check: bool = False) -
     def program_for(images: int, flops: float) -> Governed | None:
         shape = (images, *x.shape[1:])
 
-        def make() -> Program:
+        def make() -> CompiledProgram:
             builder, pd = _forward(library, shape, spans, algorithm, _INFERENCE)
             builder.step(pd, {SRC: "x", DST: "y"})
-            return Program(builder, ("x", "y"))
+            return CompiledProgram(builder, ("x", "y"))
 
         return _programs.get(("forward", algorithm, shape, spans, flops > 0), library, make, flops)
 
@@ -105,7 +117,7 @@ def _spread(sizes: Any, x: Any, y: Any, dy: Any, spans: Any, algorithm: int, out
     def program_for(images: int, flops: float) -> Governed | None:
         shape = (images, *sizes[1:])
 
-        def make() -> Program:
+        def make() -> CompiledProgram:
             builder, hint = _forward(library, shape, spans, algorithm, _TRAINING)
             images, result = builder.layouts["x"], builder.layouts["y"]
             builder.layouts |= {"dx": images, "dy": result}
@@ -117,7 +129,7 @@ def _spread(sizes: Any, x: Any, y: Any, dy: Any, spans: Any, algorithm: int, out
                 builder.step(hint, {SRC: "x", DST: "y", WORKSPACE: "places"})
                 args[WORKSPACE] = "places"
             builder.step(pd, args)
-            return Program(builder, ("x", "dy", "dx") if maxima else ("dy", "dx"))
+            return CompiledProgram(builder, ("x", "dy", "dx") if maxima else ("dy", "dx"))
 
         return _programs.get(("backward", algorithm, shape, spans, flops > 0), library, make, flops)
 

@@ -21,10 +21,10 @@ from ..shared.series import WorkStep
 from ..shared.threads import governed, governor_of, most_threads
 from . import panels
 from .binding import Binding, Unsupported, loaded
-from .constants import Slice, packed
+from .constants import ConstantSlice, packed
 from .panels import Matrix, Panels
 from .parts import part_size, run_parts
-from .program import ADDED, AFTER, BIAS, DST, SRC, WEIGHTS, Builder, Program, contiguous, destination
+from .program import ADDED, AFTER, BIAS, DST, SRC, WEIGHTS, CompiledProgram, ProgramBuilder, contiguous, destination
 
 ACTIVATIONS: Mapping[str, tuple[int, float, float]] = {
     "Elu": (0x22, 1.0, 0.0),
@@ -46,7 +46,7 @@ _FEW_ROWS, _LINE = 16, 16
 the cache, which no two threads write to."""
 
 
-def finish(builder: Builder, activation: str, adds: bool) -> Any:
+def finish(builder: ProgramBuilder, activation: str, adds: bool) -> Any:
     """Attributes of a primitive that adds another input to its result, which has the layout `y` (`adds`), and then takes the
     activation of that. None for neither."""
     by_library = activation not in AFTER
@@ -80,13 +80,13 @@ class Weighted:
         own = ("bias",) if len(constants) > 2 and self.bias is None else ()
         self.given = ("x", *own, *(("added",) if adds else ()), "y")
 
-    def keep(self, builder: Builder, columns: Columns | None = None) -> dict[int, str]:
+    def keep(self, builder: ProgramBuilder, columns: Columns | None = None) -> dict[int, str]:
         """Gives a builder whose layouts are named the constants, or columns of them. The arguments of the primitive."""
         args = {SRC: "x", WEIGHTS: "weights", DST: "y"}
         if columns is not None and columns.is_in_place:
             builder.kept["weights"] = contiguous(self.weights).reshape(-1)[columns.begin :]
         else:
-            part = Slice(columns.axis, columns.begin, columns.end) if columns else None
+            part = ConstantSlice(columns.axis, columns.begin, columns.end) if columns else None
             builder.kept["weights"] = packed(builder, self.weights, "w", "weights", part)
         if "bias" in builder.layouts:
             args[BIAS] = "bias"
@@ -110,10 +110,10 @@ def unprepared(kernel: Callable[[], Callable[..., Any]], attrs: Mapping[str, Any
 
 def product(
     library: Binding, piece: int | Columns, k: int, n: int, turned: bool, biased: bool, activation: str, adds: bool
-) -> tuple[Builder, Any]:
+) -> tuple[ProgramBuilder, Any]:
     """A builder with the layouts of a product of some rows, or of some columns, and its description. The weights are `turned` or
     not."""
-    builder = Builder(library)
+    builder = ProgramBuilder(library)
     layouts = builder.layouts
     m, step, line = piece.rows if isinstance(piece, Columns) else piece, n, n
     if isinstance(piece, Columns):
@@ -175,7 +175,7 @@ def shares_of_rows(count: int, x: int, y: int) -> list[Share]:
     return [Share(min(size, count - begin), begin * x, begin * y) for begin in range(0, count, size)]
 
 
-class Work:
+class PreparedWork:
     """Some work: a program for all of it, and a program for each part, where threads of the pool share it. One thread does
     columns of a product in turn, so that no program for all has their weights in its layout once more."""
 
@@ -197,7 +197,7 @@ class Work:
 
     def __init__(
         self,
-        program_for: Callable[[Any], Program | Panels],
+        program_for: Callable[[Any], CompiledProgram | Panels],
         key: Hashable,
         inputs: Sequence[str],
         whole: Any,
@@ -214,7 +214,7 @@ class Work:
         self._governor: Governor | None = None
         self._parts, self._places = self._divided(divided)
 
-    def _divided(self, shares: Sequence[Share]) -> tuple[list[Program | Panels], bytes]:
+    def _divided(self, shares: Sequence[Share]) -> tuple[list[CompiledProgram | Panels], bytes]:
         """The programs of parts, and the places at which they begin; none for a single part."""
         if len(shares) < 2:
             return [], b""
@@ -222,7 +222,7 @@ class Work:
         places = [{"x": share.x, "bias": share.bias}.get(name, share.y) for share in shares for name in self._given]
         return [programs[share.piece] for share in shares], struct.pack(f"={len(places)}q", *places)
 
-    def programs(self) -> tuple[Sequence[Program | Panels], Sequence[Program | Panels], bytes]:
+    def programs(self) -> tuple[Sequence[CompiledProgram | Panels], Sequence[CompiledProgram | Panels], bytes]:
         """The program of all the work, if it exists; the programs of parts, also where parts are shared in a series only; and
         the places of parts."""
         parts, places = self._parts, self._places
@@ -243,7 +243,7 @@ class Work:
             grant = self._governor.granted()
         return *sizes, *map(self._apart, ([] if self._in_columns else [self._all()], self._parts)), self._places, grant
 
-    def _apart(self, programs: Sequence[Program | Panels]) -> list[tuple[bytes, ...]]:
+    def _apart(self, programs: Sequence[CompiledProgram | Panels]) -> list[tuple[bytes, ...]]:
         """A list with the recipes of programs, on buffers that nothing else takes. A call takes them there, and puts them
         back."""
         buffers = [program.take() for program in programs]
@@ -261,7 +261,7 @@ class Work:
         else:
             self._all()(*arrays)
 
-    def _all(self) -> Program | Panels:
+    def _all(self) -> CompiledProgram | Panels:
         if self._whole_program is None:
             self._whole_program = self._program_for(self._whole)
         return self._whole_program
@@ -291,7 +291,7 @@ def kernel_of(
     flops: float,
     shapes: Sequence[Any],
     result: Sequence[int],
-    described: Callable[[Binding, Any], tuple[Builder, Any]],
+    described: Callable[[Binding, Any], tuple[ProgramBuilder, Any]],
     activation: str,
     otherwise: Callable[..., Any],
     adds: bool = False,
@@ -320,7 +320,7 @@ def kernel_of(
     # One kind of program does the whole and all parts, so that bits do not depend on which of them is called.
     in_panels = matrix is not None and panels.suits(prod(result[:-1]), activation)
 
-    def program_for(piece: Any) -> Program | Panels:
+    def program_for(piece: Any) -> CompiledProgram | Panels:
         if in_panels:
             assert matrix is not None
             return _panels(weighted, matrix, piece, activation)
@@ -329,13 +329,13 @@ def kernel_of(
             builder, pd = described(library, piece)
             builder.step(pd, weighted.keep(builder, piece if isinstance(piece, Columns) else None))
             builder.after = activation if activation in AFTER else ""
-            return Program(builder, weighted.given)
+            return CompiledProgram(builder, weighted.given)
         finally:
             library.set_threads(own)
 
     key = ("prepared", *map(tuple, shapes), *result)
     try:
-        work = Work(program_for, key, weighted.given, whole, shares, flops)
+        work = PreparedWork(program_for, key, weighted.given, whole, shares, flops)
     except Unsupported:
         return None
     biased = "bias" in weighted.given

@@ -42,7 +42,7 @@ SPLIT_FLOPS = 2e7
 _MOST_PROGRAMS = 256
 
 
-class Builder:
+class ProgramBuilder:
     """The parts of a program, put together."""
 
     def __init__(self, binding: Binding) -> None:
@@ -116,10 +116,10 @@ class Builder:
         return self._described("a reorder", create, layouts[source], b.engine, layouts[target], b.engine, attr=attr)
 
 
-class Program:
+class CompiledProgram:
     """Compiled primitives in order. A call binds contiguous arrays to the memories that are given, and runs them."""
 
-    def __init__(self, builder: Builder, inputs: Sequence[str]) -> None:
+    def __init__(self, builder: ProgramBuilder, inputs: Sequence[str]) -> None:
         self._binding = builder.binding
         self._described = builder.described
         self._given = tuple(inputs)
@@ -284,7 +284,7 @@ class Governed:
                 self._binding.set_threads(own)
 
 
-class Cache:
+class ProgramCache:
     """Programs by what they are made for: shapes and attributes. The shapes that the library can't do are remembered as
     well."""
 

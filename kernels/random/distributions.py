@@ -18,16 +18,16 @@ from actorflow.engine.runtime.context import KernelContext
 from ..math.special import apply
 from ..strings.objects import as_arrays
 from . import philox
-from .philox import Stream
+from .philox import PhiloxStream
 
 # Runs of one node may overlap, on threads.
 _lock = forks.new_lock()
 
 
-def stream(ctx: KernelContext, seed: int, seed2: int) -> Stream:
+def stream(ctx: KernelContext, seed: int, seed2: int) -> PhiloxStream:
     """The stream for the next run of a node."""
     key, runs = next_run(ctx, seed, seed2)
-    return Stream(key.tolist(), runs)
+    return PhiloxStream(key.tolist(), runs)
 
 
 def next_run(ctx: KernelContext, seed: int, seed2: int) -> tuple[Any, int]:
@@ -53,7 +53,7 @@ def sizes(shape: Any) -> tuple[int, ...]:
     return numbers
 
 
-def draw(xp: Any, source: Stream, how: philox.Fill, shape: Any, dtype: DType, out: Any = None) -> Any:
+def draw(xp: Any, source: PhiloxStream, how: philox.Fill, shape: Any, dtype: DType, out: Any = None) -> Any:
     """Elements that `how` draws, as an array of the device; into `out` where that can be."""
     target = out if xp is np and out is not None and out.flags.c_contiguous else None
     return xp.asarray(philox.fill(source, how, sizes(shape), dtype, target))
@@ -82,7 +82,7 @@ def random_uniform(
         few = philox.few_uniform(numbers, run, sizes(shape))
         if few is not None:
             return few
-    return draw(xp, Stream(numbers, run), philox.uniform(uniform_bits(dtype)), shape, dtype, out)
+    return draw(xp, PhiloxStream(numbers, run), philox.uniform(uniform_bits(dtype)), shape, dtype, out)
 
 
 @kernel("RandomUniformInt")
@@ -121,7 +121,7 @@ def multinomial(
     return classes(xp, stream(ctx, seed, seed2), logits, int(num_samples), output_dtype)
 
 
-def classes(xp: Any, source: Stream, logits: Any, count: int, dtype: DType) -> Any:
+def classes(xp: Any, source: PhiloxStream, logits: Any, count: int, dtype: DType) -> Any:
     """Class numbers [batch, count] by the chances softmax(logits): where a uniform float64 falls among their sums."""
     if logits.ndim != 2 or logits.shape[0] and not logits.shape[1] or count < 0:
         raise ValueError(f"num_classes should be positive, got the logits' shape {logits.shape}.")
@@ -145,7 +145,7 @@ def random_gamma(xp: Any, shape: Any, alpha: Any, *, seed: int, seed2: int, ctx:
     return xp.asarray(np.maximum(drawn, smallest).astype(kind) if drawn.size else drawn.astype(kind))
 
 
-def gamma(source: Stream, alpha: Any) -> Any:
+def gamma(source: PhiloxStream, alpha: Any) -> Any:
     """One sample of Gamma(alpha, 1) for each of `alpha`, by Marsaglia and Tsang (2000), in float64.
 
     In each round, all samples that are not accepted yet draw a normal and then a uniform number. If alpha < 1, a sample

@@ -59,7 +59,7 @@ def _begun(key: Any, run: int, kind: int) -> np.random.Generator:
     return generator
 
 
-class Stream:
+class PhiloxStream:
     """One stream, read from its start on."""
 
     __slots__ = ("_bits", "_lent", "own")
@@ -91,10 +91,10 @@ class Stream:
         return self.own
 
 
-Fill: TypeAlias = Callable[[Stream, Array], None]
+Fill: TypeAlias = Callable[[PhiloxStream, Array], None]
 
 
-def fill(stream: Stream, draw: Fill, sizes: Sequence[int], dtype: DType, out: Array | None = None) -> Array:
+def fill(stream: PhiloxStream, draw: Fill, sizes: Sequence[int], dtype: DType, out: Array | None = None) -> Array:
     """An array of `dtype` (into `out` where that is given) whose elements `draw` draws in order, block by block."""
     halves = dtype.size == 2
     result = np.empty(tuple(sizes), dtype.numpy_dtype) if out is None else out
@@ -120,7 +120,7 @@ def uniform(bits: int) -> Fill:
 
     shift, unit = scalar(np, np.uint32, max(0, 32 - bits)), scalar(np, np.float32, 2.0**-bits)  # found once
 
-    def draw(stream: Stream, into: Array) -> None:
+    def draw(stream: PhiloxStream, into: Array) -> None:
         if into.itemsize == 4:
             words = stream.words32(into.size)
             np.right_shift(words, shift, words)
@@ -153,12 +153,12 @@ def few_uniform(key: Any, run: int, sizes: tuple[int, ...]) -> Array | None:
 @functools.cache
 def _agrees() -> bool:
     """Whether this numpy makes float32 of words as is written above. It promises so of words only."""
-    words = Stream((3, 5)).words32(64)
-    drawn: Any = Stream((3, 5)).own.random(64, np.float32)
+    words = PhiloxStream((3, 5)).words32(64)
+    drawn: Any = PhiloxStream((3, 5)).own.random(64, np.float32)
     return bool((drawn == (words >> 8) * np.float32(2.0**-24)).all())
 
 
-def normal(stream: Stream, into: Array) -> None:
+def normal(stream: PhiloxStream, into: Array) -> None:
     """Draws from the normal distribution of mean 0 and variance 1."""
     kind: Any = into.dtype.type
     pairs = (into.size + 1) // 2
@@ -183,7 +183,7 @@ def normal(stream: Stream, into: Array) -> None:
     np.multiply(radius[:odd], angle[:odd], out=into[1::2])
 
 
-def truncated_normal(stream: Stream, into: Array) -> None:
+def truncated_normal(stream: PhiloxStream, into: Array) -> None:
     """Draws from the normal distribution of mean 0 and variance 1, cut off at -2 and 2."""
     kind: Any = into.dtype.type
     if kind is np.float32:
@@ -212,7 +212,7 @@ def truncated_normal(stream: Stream, into: Array) -> None:
     np.clip(into, -limit, limit, out=into)  # the polynomial's own error may lead past the edge
 
 
-def integers(stream: Stream, low: int, high: int, sizes: Sequence[int], dtype: Any) -> Array:
+def integers(stream: PhiloxStream, low: int, high: int, sizes: Sequence[int], dtype: Any) -> Array:
     """Integers in [low, high), biased by no more than (high - low) / 2^64."""
     words = stream.words64(math.prod(sizes))
     np.remainder(words, np.uint64(high - low), out=words)

@@ -11,7 +11,7 @@ from actorflow.base.registry.kernel import kernel
 
 from . import philox
 from .distributions import check_bounds, classes, draw, sizes, uniform_bits
-from .philox import Stream
+from .philox import PhiloxStream
 
 
 def key_of(seed: Any) -> Any:
@@ -21,8 +21,8 @@ def key_of(seed: Any) -> Any:
     return np.asarray(seed).astype(np.int64).view(np.uint64)
 
 
-def _stream(seed: Any) -> Stream:
-    return Stream(key_of(seed).tolist(), kind=1)
+def _stream(seed: Any) -> PhiloxStream:
+    return PhiloxStream(key_of(seed).tolist(), kind=1)
 
 
 @kernel("StatelessRandomUniform")

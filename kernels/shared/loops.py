@@ -7,13 +7,13 @@ from typing import Any
 
 from actorflow.base.dtypes import FLOATING, DType
 from actorflow.base.registry.traits import Loop
-from actorflow.engine.runtime.codegen.jit_recipe import Value
+from actorflow.engine.runtime.codegen.jit_recipe import RecipeValue
 
 
 def of(function: str, types: frozenset[DType]) -> Loop:
     """One operation of `UNARY` or `BINARY` on inputs of these types."""
 
-    def lower(attrs: Mapping[str, Any], x: Value, *others: Value) -> Value:
+    def lower(attrs: Mapping[str, Any], x: RecipeValue, *others: RecipeValue) -> RecipeValue:
         return x.apply(function, *others)
 
     return Loop(lower, types)

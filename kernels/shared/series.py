@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from actorflow.base.registry.series import Place
+from actorflow.base.registry.series import SeriesPlace
 
 from ..native.library import function, loaded
 from .governor import Governor
@@ -52,9 +52,9 @@ class WorkStep:
     shapes: tuple[tuple[int, ...], ...]
 
     def join(
-        self, steps: Sequence[Any], places: Sequence[Sequence[Place]], given: int, sizes: Sequence[int]
+        self, steps: Sequence[Any], places: Sequence[Sequence[SeriesPlace]], given: int, sizes: Sequence[int]
     ) -> Callable[..., None] | None:
-        """See `actorflow.base.registry.series.Step`."""
+        """See `actorflow.base.registry.series.SeriesStep`."""
         if len(sizes) > MOST_ARRAYS or not all(isinstance(step, WorkStep) for step in steps):
             return None
         series = _Series(steps, places, given, sizes)
@@ -65,7 +65,7 @@ class _Series:
     """The steps of a series, with the buffers of one call at a time."""
 
     def __init__(
-        self, steps: Sequence[WorkStep], places: Sequence[Sequence[Place]], inputs: int, sizes: Sequence[int]
+        self, steps: Sequence[WorkStep], places: Sequence[Sequence[SeriesPlace]], inputs: int, sizes: Sequence[int]
     ) -> None:
         self._steps, self._places, self._given = steps, places, inputs
         most = most_threads()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from actorflow.engine.runtime.tape.tape import Instruction, Kind, Run, Tape
+from actorflow.engine.runtime.tape.tape import Instruction, InstructionKind, Run, Tape
 
 MOST_ARGUMENTS = 63
 """Arguments of a call, a list counted as one argument."""
@@ -15,7 +15,7 @@ MOST_ARGUMENTS = 63
 
 @dataclass(frozen=True, slots=True)
 class TapesInC:
-    """The library as a runner of tapes (`actorflow.engine.runtime.tape.tape.Library`).
+    """The library as a runner of tapes (`actorflow.engine.runtime.tape.tape.TapeLibrary`).
 
     Args:
         library: the extension module.
@@ -70,4 +70,4 @@ def encoded(tape: Tape) -> tuple[bytes, tuple[Any, ...]]:
 
 def _width(instruction: Instruction) -> int:
     begin, end = instruction.listed or (0, 1)
-    return 0 if instruction.kind is Kind.ENTER else len(instruction.inputs) - (end - begin) + 1
+    return 0 if instruction.kind is InstructionKind.ENTER else len(instruction.inputs) - (end - begin) + 1

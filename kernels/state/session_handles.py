@@ -16,18 +16,18 @@ _numbers = itertools.count(1)  # of the process, so that no session takes anothe
 _KEPT = "kept"
 
 
-class Kept(dict[int, Any]):
+class KeptValues(dict[int, Any]):
     """The values that a node keeps, by their numbers."""
 
 
 @kernel("GetSessionHandle")
 def get_session_handle(xp: Any, value: Any, *, ctx: KernelContext) -> Any:
     number = next(_numbers)
-    ctx.state.setdefault(_KEPT, Kept())[number] = value
+    ctx.state.setdefault(_KEPT, KeptValues())[number] = value
     return as_arrays(f"{ctx.node.name};{number};{ctx.device.name}".encode())
 
 
-def _found(handle: bytes, ctx: KernelContext) -> tuple[Kept, int]:
+def _found(handle: bytes, ctx: KernelContext) -> tuple[KeptValues, int]:
     name, _, rest = handle.decode(errors="replace").partition(";")
     number = rest.partition(";")[0]
     keeper = ctx.nodes.get(name)

@@ -19,7 +19,7 @@ from actorflow.graph.ops.state.training import adam_rate, adam_step
 from actorflow.graph.ops.state.update import TABLE, Update
 
 from .scatter import flat_rows, sum_duplicates
-from .update_program import Loop, Program, program_of, written
+from .update_program import UpdateLoop, UpdateProgram, program_of, written
 
 _BLOCK = 65536  # elements: smaller blocks lose to the call overhead of a dozen operations more than they win
 
@@ -38,7 +38,7 @@ def divided(row: Update, inputs: tuple[Any, ...]) -> tuple[Sequence[VariableStat
     return inputs[:count], inputs[count:at] + inputs[at + 1 :], inputs[at]
 
 
-def prepared(xp: Any, program: Program, dtype: Any, scalars: Sequence[Any]) -> tuple[Loop, list[Any]]:
+def prepared(xp: Any, program: UpdateProgram, dtype: Any, scalars: Sequence[Any]) -> tuple[UpdateLoop, list[Any]]:
     """The loop for these scalars, and the numbers that it needs. Values of another array module than numpy are not looked at."""
     loop = program.plain
     if loop is not None:
@@ -48,7 +48,7 @@ def prepared(xp: Any, program: Program, dtype: Any, scalars: Sequence[Any]) -> t
     return loop, [*[numbers[n] for n in loop.numbers], *loop.constants]
 
 
-def compute(xp: Any, program: Program, arrays: Sequence[Any], scalars: Sequence[Any]) -> None:
+def compute(xp: Any, program: UpdateProgram, arrays: Sequence[Any], scalars: Sequence[Any]) -> None:
     """Runs a program on arrays of one shape."""
     if xp is np and arrays[0].size <= _BLOCK and program.straight is not None:
         program.straight([*arrays, *scalars])
@@ -57,7 +57,7 @@ def compute(xp: Any, program: Program, arrays: Sequence[Any], scalars: Sequence[
     run_loop(xp, loop, arrays, constants)
 
 
-def run_loop(xp: Any, loop: Loop, arrays: Sequence[Any], constants: Sequence[Any]) -> None:
+def run_loop(xp: Any, loop: UpdateLoop, arrays: Sequence[Any], constants: Sequence[Any]) -> None:
     """Runs a loop by calls of an array module."""
     first = arrays[0]
     if xp is not np:
@@ -74,7 +74,7 @@ def run_loop(xp: Any, loop: Loop, arrays: Sequence[Any], constants: Sequence[Any
         loop.run(np, [*pieces, *constants, *[t[: pieces[0].size] for t in temporaries]])
 
 
-Compute = Callable[[Any, Program, list[Any], Sequence[Any]], None]
+Compute = Callable[[Any, UpdateProgram, list[Any], Sequence[Any]], None]
 """`compute`, or what does the same."""
 
 
@@ -139,7 +139,7 @@ for _row in TABLE:
         kernel(f"Sparse{_row.dense_type}")(kernel_of(_row, True, update_rows))
 
 
-_ADAM_STEP = Program(written(adam_step, ["f8"] * 3, ["f8"] * 2, "f8"))
+_ADAM_STEP = UpdateProgram(written(adam_step, ["f8"] * 3, ["f8"] * 2, "f8"))
 
 
 @kernel("SparseApplyAdam")

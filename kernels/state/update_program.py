@@ -1,9 +1,10 @@
 """From an optimizer's formula (`actorflow.graph.ops.state.update`) to what computes it: numpy's calls, or a recipe for a
 compiler.
 
-A formula is written down once, as a recipe over the op's inputs. A GPU's kernel is that recipe. For the CPU a `Program` divides
-it: it computes once a run what depends on scalars only, makes the choices that depend on them, and leaves a `Loop` over elements.
-The loop's calls of numpy write over the variable and its slots as soon as the old values are used up, and need few temporaries.
+A formula is written down once, as a recipe over the op's inputs. A GPU's kernel is that recipe. For the CPU an `UpdateProgram`
+divides it: it computes once a run what depends on scalars only, makes the choices that depend on them, and leaves an `UpdateLoop`
+over elements. The loop's calls of numpy write over the variable and its slots as soon as the old values are used up, and need
+few temporaries.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.engine.runtime.codegen.jit_recipe import Block, Instruction, Operand, Recipe, Value
+from actorflow.engine.runtime.codegen.jit_recipe import Operand, Recipe, RecipeInstruction, RecipeValue, RecipeWriter
 from actorflow.engine.runtime.tape.tape import Instruction as Call
 from actorflow.engine.runtime.tape.tape import runner
 from actorflow.engine.runtime.tape.writer import TapeWriter
@@ -37,7 +38,7 @@ _ONCE: Mapping[str, Callable[..., Any]] = {
 class _Functions:
     """The functions of formulas, which write instructions (`actorflow.graph.ops.state.update.Functions`)."""
 
-    def __init__(self, block: Block, dtype: str) -> None:
+    def __init__(self, block: RecipeWriter, dtype: str) -> None:
         self._block, self._dtype = block, dtype
         for name in ("sqrt", "exp", "abs", "sign"):
             setattr(self, name, functools.partial(block.unary, name))
@@ -51,13 +52,13 @@ class _Functions:
             setattr(self, name, functools.partial(block.binary, op))
         self.where = block.select
 
-    def number(self, x: Value) -> Value:
+    def number(self, x: RecipeValue) -> RecipeValue:
         return self._block.convert(x, self._dtype)
 
 
 def written(formula: Formula, arrays: Sequence[str], scalars: Sequence[str], dtype: str, *flag: bool) -> Recipe:
     """The recipe of a formula for arrays and scalars of these types. It writes over those of the first arrays that change."""
-    block = Block()
+    block = RecipeWriter()
     full = [block.operand(kind) for kind in arrays]
     numbers = [block.operand(kind, "scalar") for kind in scalars]
     results = formula(_Functions(block, dtype), *full, *numbers, *flag)
@@ -72,7 +73,7 @@ def recipe_of(row: Update, flag: bool, dtype: str) -> Recipe:
     return written(row.formula, [dtype] * (row.refs + 1), scalars, dtype, *([flag] if row.flag else ()))
 
 
-class Program:
+class UpdateProgram:
     """A formula, divided. Numpy's calls take any type, whatever that of the recipe is."""
 
     def __init__(self, recipe: Recipe) -> None:
@@ -94,7 +95,7 @@ class Program:
                 chosen.append(step.arguments[0])
         self._uniform = uniform
         self._chosen = tuple(dict.fromkeys(chosen))
-        self._loops: dict[tuple[bool, ...] | None, Loop] = {}
+        self._loops: dict[tuple[bool, ...] | None, UpdateLoop] = {}
         only = None if self._steps or self._chosen else self.loop(None)
         self.plain = only if only is not None and only.numbers == tuple(self._scalars) else None
         """The loop, if it needs the scalars as they are given, and nothing else."""
@@ -136,7 +137,7 @@ class Program:
         loop.write(writer, values)
         return runner(writer.finish())
 
-    def loop(self, numbers: Sequence[Any] | None) -> Loop:
+    def loop(self, numbers: Sequence[Any] | None) -> UpdateLoop:
         """The work on each element; with `numbers`, choices that depend on them are made."""
         key = None if numbers is None else tuple([bool(numbers[c]) for c in self._chosen]) if self._chosen else ()
         loop = self._loops.get(key)
@@ -144,7 +145,7 @@ class Program:
             loop = self._loops[key] = self._specialised(dict(zip(self._chosen, key)) if key is not None else {})
         return loop
 
-    def _specialised(self, choices: Mapping[int, bool]) -> Loop:
+    def _specialised(self, choices: Mapping[int, bool]) -> UpdateLoop:
         """The recipe over elements, without what is computed once and without what no result needs."""
         recipe, count = self.recipe, len(self.recipe.operands)
 
@@ -172,12 +173,14 @@ class Program:
         place = {value: at for at, value in enumerate([*full, *numbers, *constants, *body])}
         operands = [recipe.operands[k] for k in full] + [Operand(recipe.type_of(v), "scalar") for v in numbers]
         steps = [recipe.body[v - count] for v in (*constants, *body)]
-        instructions = [Instruction(s.op, tuple(place[meant(a)] for a in s.arguments), s.dtype, s.value) for s in steps]
+        instructions = [
+            RecipeInstruction(s.op, tuple(place[meant(a)] for a in s.arguments), s.dtype, s.value) for s in steps
+        ]
         outputs = [(place[meant(value)], None if into is None else place[into]) for value, into in recipe.outputs]
-        return Loop(Recipe(tuple(operands), tuple(instructions), tuple(outputs)), numbers)
+        return UpdateLoop(Recipe(tuple(operands), tuple(instructions), tuple(outputs)), numbers)
 
 
-class Loop:
+class UpdateLoop:
     """The work of a run on each element. The operands of `recipe` are the arrays, and then those of the program's
     values that `numbers` names. `run` computes it by calls of an array module."""
 
@@ -268,16 +271,16 @@ class Loop:
                 function(*[values[a] for a in arguments], out=values[into])
 
 
-def _constant(step: Instruction) -> Any:
+def _constant(step: RecipeInstruction) -> Any:
     """A constant as a number of Python, whose type is that of what stands beside it."""
     value = np.frombuffer(step.value, step.dtype)[0].item()
     return int(value) if value == int(value) else value
 
 
 @functools.lru_cache(maxsize=256)
-def program_of(row: Update, flag: bool, dtype: str = "f8") -> Program:
+def program_of(row: Update, flag: bool, dtype: str = "f8") -> UpdateProgram:
     """The program of a row. `dtype` is that of a compiled loop."""
-    return Program(recipe_of(row, flag, dtype))
+    return UpdateProgram(recipe_of(row, flag, dtype))
 
 
 _UPDATE = Node(name="update", op="Update")

@@ -51,10 +51,10 @@ _HEX = re.compile(r"x(?:([0-9A-Fa-f]{2})|\{([0-9A-Fa-f]+)\})")
 _MOST = 1000  # repetitions that RE2 takes
 _DEEPEST = 50  # groups within groups
 _MANY = 1 << 62
-"""`Work` counts no further."""
+"""`BacktrackWork` counts no further."""
 
 
-class Work(NamedTuple):
+class BacktrackWork(NamedTuple):
     """The size of backtracking: the number of `ways` in which something may match, and of `steps` to try all of them."""
 
     ways: int
@@ -65,27 +65,27 @@ class Work(NamedTuple):
 class Group:
     """The alternatives of a group, each with its parts."""
 
-    alternatives: list[list[Group | Repeat]] = field(default_factory=lambda: [[]])
+    alternatives: list[list[Group | RepeatedGroup]] = field(default_factory=lambda: [[]])
 
     def least_width(self) -> int:
         """The number of characters that a match has at least."""
         return min(sum(part.least_width() for part in parts) for parts in self.alternatives)
 
-    def work(self, size: int) -> Work:
+    def work(self, size: int) -> BacktrackWork:
         """The work that it may take to match it from one place of a text of `size` characters."""
-        total = Work(0, 0)
+        total = BacktrackWork(0, 0)
         for parts in self.alternatives:
             ways = steps = 1
             for part in parts:
                 cost = part.work(size)
                 steps = min(steps + ways * cost.steps, _MANY)
                 ways = min(ways * cost.ways, _MANY)
-            total = Work(total.ways + ways, total.steps + steps)
+            total = BacktrackWork(total.ways + ways, total.steps + steps)
         return total
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat:
+class RepeatedGroup:
     """`least` to `most` matches of a group, or of a single character, in a row."""
 
     least: int
@@ -96,20 +96,20 @@ class Repeat:
         """See `Group.least_width`."""
         return self.least * (1 if self.group is None else self.group.least_width())
 
-    def work(self, size: int) -> Work:
+    def work(self, size: int) -> BacktrackWork:
         """See `Group.work`."""
         most = size if self.most is None else min(self.most, size)
         each = _SINGLE if self.group is None else self.group.work(size)
         counts = max(most - self.least, 0) + 1
         if each.ways == 1:
-            return Work(counts, max(most, 1) * each.steps)
+            return BacktrackWork(counts, max(most, 1) * each.steps)
         ways = min(counts * each.ways ** min(most, 64), _MANY)
-        return Work(ways, min(ways * each.steps, _MANY))
+        return BacktrackWork(ways, min(ways * each.steps, _MANY))
 
 
-_SINGLE = Work(1, 1)
-_ONCE = Repeat(1, 1, None)
-_PLACE = Repeat(0, 0, None)
+_SINGLE = BacktrackWork(1, 1)
+_ONCE = RepeatedGroup(1, 1, None)
+_PLACE = RepeatedGroup(0, 0, None)
 """A condition about a place, such as a boundary of words, which takes no character."""
 
 
@@ -153,7 +153,7 @@ class _Translation:
         place = last is _PLACE
         least = numbers[0] if numbers else int(text == "+")
         most = 1 if text == "?" else None if not numbers or text.endswith(",}") else numbers[-1]
-        parts.append(last if place else Repeat(least, most, last if isinstance(last, Group) else None))
+        parts.append(last if place else RepeatedGroup(least, most, last if isinstance(last, Group) else None))
         self.out.append(text)
         self.at = match.end()
         if self.rest.startswith("?", self.at):

@@ -22,8 +22,8 @@ from actorflow.checkpoint import writing
 from actorflow.checkpoint.format import layout
 from actorflow.checkpoint.format.manifest import (
     Manifest,
+    ManifestVariable,
     Shard,
-    StoredVariable,
     TensorEntry,
     check_slices,
     decode,
@@ -35,7 +35,7 @@ from actorflow.checkpoint.snapshot import at_one_instant
 from actorflow.checkpoint.stores.files import SystemFiles
 from actorflow.checkpoint.stores.store import LocalStore
 from actorflow.engine.formats.compare import RestoreRequest, compare
-from actorflow.engine.formats.regions import Region, covers
+from actorflow.engine.formats.regions import TensorRegion, covers
 from actorflow.engine.runtime.threads import WriteInProgress
 from actorflow.errors import DataLossError, InvalidArgumentError
 from actorflow.frontends.cli.main import main
@@ -147,19 +147,19 @@ async def test_f69_a_save_waits_for_kernels_on_threads_and_holds_their_variables
 
 
 @st.composite
-def regions(draw: st.DrawFn, whole: tuple[int, ...] = (3, 4)) -> Region:
+def regions(draw: st.DrawFn, whole: tuple[int, ...] = (3, 4)) -> TensorRegion:
     """A part of a tensor, which may be empty."""
     spans = [sorted((draw(st.integers(0, most)), draw(st.integers(0, most)))) for most in whole]
-    return Region(whole, tuple(a for a, _ in spans), tuple(b - a for a, b in spans))
+    return TensorRegion(whole, tuple(a for a, _ in spans), tuple(b - a for a, b in spans))
 
 
-def elements(region: Region) -> set[tuple[int, ...]]:
+def elements(region: TensorRegion) -> set[tuple[int, ...]]:
     return set(itertools.product(*(range(b, b + s) for b, s in zip(region.begin, region.shape))))
 
 
 @given(regions(), regions())
 def test_f68_two_parts_meet_where_they_have_an_element_in_common_and_only_that_is_copied(
-    one: Region, two: Region
+    one: TensorRegion, two: TensorRegion
 ) -> None:
     common = elements(one) & elements(two)
     assert one.meets(two) == two.meets(one) == bool(common)
@@ -182,7 +182,7 @@ def test_f68_slices_cover_a_tensor_where_each_element_is_in_one(
     for size in sizes:
         at, shape = [0, 0], list(whole)
         at[axis], shape[axis] = begin, size
-        parts.append(Region(whole, tuple(at), tuple(shape)))
+        parts.append(TensorRegion(whole, tuple(at), tuple(shape)))
         begin += size
     random.shuffle(parts)
     assert covers(parts)
@@ -203,10 +203,10 @@ def test_f68_slices_cover_a_tensor_where_each_element_is_in_one(
     ],
 )
 def test_f68_a_part_is_written_as_tensorflow_writes_it(spec: str, why: str) -> None:
-    assert Region.parse("10 3 5,5:0,3") == Region((10, 3), (5, 0), (5, 3))
-    assert str(Region((10, 3), (5, 0), (5, 3))) == "[5:10, 0:3]" and Region.parse("") is None
+    assert TensorRegion.parse("10 3 5,5:0,3") == TensorRegion((10, 3), (5, 0), (5, 3))
+    assert str(TensorRegion((10, 3), (5, 0), (5, 3))) == "[5:10, 0:3]" and TensorRegion.parse("") is None
     with pytest.raises(InvalidArgumentError, match=why):
-        Region.parse(spec)
+        TensorRegion.parse(spec)
 
 
 # ---- manifests
@@ -279,7 +279,7 @@ def test_f66_values_are_the_same_in_whatever_order_of_bytes_they_were(dtype: str
 
 
 def test_f68_another_shape_is_a_difference_unless_it_is_asked_for() -> None:
-    found = {"v": StoredVariable("v", (entry(whole=None, begin=None),))}
+    found = {"v": ManifestVariable("v", (entry(whole=None, begin=None),))}
     wanted = [RestoreRequest("v", float32, (2, 1))]
     assert len(compare("model", found, wanted).mismatched) == 1
     assert compare("model", found, wanted, reshape=True).mismatched == ()

@@ -20,7 +20,7 @@ from actorflow.checkpoint.bundle.entries import slice_key
 from actorflow.checkpoint.bundle.table import read_table, write_table
 from actorflow.engine.formats import installed
 from actorflow.engine.formats.base import ReadRequest
-from actorflow.engine.formats.regions import Region
+from actorflow.engine.formats.regions import TensorRegion
 from actorflow.errors import DataLossError
 from actorflow.testing import format_contract
 from actorflow.testing.format_contract import Subject
@@ -139,9 +139,9 @@ def test_a_table_comes_back(seed: int) -> None:
 @pytest.mark.parametrize("value", [0, 1, 63, 64, -1, -64, -65, 8191, 8192, 1 << 40, -(1 << 50), (1 << 62) + 5])
 def test_keys_of_slices_have_the_order_of_their_numbers(value: int) -> None:
     def key(begin: int) -> bytes:
-        return slice_key("v", Region((1 << 63,), (begin,), (7,)))
+        return slice_key("v", TensorRegion((1 << 63,), (begin,), (7,)))
 
     assert key(value - 1) < key(value) < key(value + 1)
-    assert slice_key("a", Region((300, 2), (100, 0), (100, 2))) == (
+    assert slice_key("a", TensorRegion((300, 2), (100, 0), (100, 2))) == (
         b"\0" + b"a\0\1" + b"\1\2" + bytes([0xC0, 100]) + bytes([0xC0, 100]) + bytes([0x80, 0x82])
     )

@@ -25,7 +25,7 @@ from actorflow.cluster.master.session import MasterSession
 from actorflow.cluster.server import Server
 from actorflow.cluster.wire.signatures import decode_signature, encode_signature
 from actorflow.cluster.worker.remote_rendezvous import RunnablePartition
-from actorflow.engine.passes.compile import Signature
+from actorflow.engine.passes.compile import RunSignature
 from actorflow.engine.runtime.codegen.background import background
 from actorflow.errors import (
     AbortedError,
@@ -153,7 +153,7 @@ GIVEN = [[["p", 0, "bool", []]], [["x", 0]], []]
 
 def test_values_that_are_given_come_with_their_signature() -> None:
     p, nodes = TensorId("p", 0), {name: Node(name, "Identity", dtypes=(af.bool,), shapes=((),)) for name in ("p", "x")}
-    signature = Signature({p: (af.bool, ())}, (TensorId("x", 0),), (), given={p: True})
+    signature = RunSignature({p: (af.bool, ())}, (TensorId("x", 0),), (), given={p: True})
     found = decode_signature(encode_signature(signature), nodes)
     assert (found.feeds, found.fetches, found.given, found.partial) == (
         {p: (af.bool, ())},

@@ -29,7 +29,7 @@ from actorflow.cluster.config.credentials import Credentials, Target, write_keys
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.processes.task_config import TaskConfig, to_message
 from actorflow.cluster.server import Server
-from actorflow.engine.transport.base import Channel, Identity
+from actorflow.engine.transport.base import Channel, ProcessIdentity
 from actorflow.engine.transport.errors import HandshakeRejected
 from actorflow.errors import PermissionDeniedError, UnavailableError
 from actorflow.transports.shm.endpoint import ShmEndpoint
@@ -177,8 +177,8 @@ async def test_f62_a_server_without_keys_stays_on_this_machine(transport: str) -
 async def test_f62_a_process_of_another_user_is_not_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
     """Over shared memory the system tells whose process it is."""
     accepted: list[Channel] = []
-    there = ShmEndpoint(Identity("c", "/job:ps/task:0", 1), listen=True, accept=accepted.append)
-    here = ShmEndpoint(Identity("c", "/job:ps/task:1", 2), listen=False)
+    there = ShmEndpoint(ProcessIdentity("c", "/job:ps/task:0", 1), listen=True, accept=accepted.append)
+    here = ShmEndpoint(ProcessIdentity("c", "/job:ps/task:1", 2), listen=False)
     try:
         with monkeypatch.context() as patched:
             patched.setattr(os, "geteuid", lambda: 4242)
@@ -194,7 +194,7 @@ async def test_f62_a_process_of_another_user_is_not_let_in(monkeypatch: pytest.M
 
 async def test_f62_a_process_of_another_cluster_is_not_let_in() -> None:
     async with servers({"worker": 1}, "zmq") as (server,):
-        here = ZmqEndpoint(Identity("another", "/job:worker/task:1", 7))
+        here = ZmqEndpoint(ProcessIdentity("another", "/job:worker/task:1", 7))
         try:
             with pytest.raises(HandshakeRejected, match="belongs to cluster"):
                 await here.connect(server.address, timeout=5.0)

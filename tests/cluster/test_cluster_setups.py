@@ -36,7 +36,7 @@ from actorflow.cluster.config.credentials import Credentials
 from actorflow.cluster.processes.launcher import Launcher
 from actorflow.cluster.processes.local import LocalCluster
 from actorflow.cluster.server import Server
-from actorflow.engine.transport.base import Identity
+from actorflow.engine.transport.base import ProcessIdentity
 from actorflow.engine.transport.errors import HandshakeRejected
 from actorflow.errors import UnavailableError
 from actorflow.transports.protocol import handshake
@@ -263,8 +263,8 @@ async def test_f55_a_process_out_of_descriptors_does_not_spin(monkeypatch: pytes
         def __getattr__(self, name: str) -> Any:
             return getattr(self.listener, name)
 
-    there = shm.ShmEndpoint(Identity("c", "/job:ps/task:0", 1), listen=True, accept=lambda channel: None)
-    here = shm.ShmEndpoint(Identity("c", "/job:ps/task:1", 2), listen=False)
+    there = shm.ShmEndpoint(ProcessIdentity("c", "/job:ps/task:0", 1), listen=True, accept=lambda channel: None)
+    here = shm.ShmEndpoint(ProcessIdentity("c", "/job:ps/task:1", 2), listen=False)
     there._listener = Full(there._listener)  # type: ignore[assignment]
     try:
         assert await here.connect(there.address, timeout=5.0)

@@ -11,13 +11,13 @@ import pytest
 
 from actorflow.cluster.wire.messages import Status
 from actorflow.cluster.wire.rpc import Rpc
-from actorflow.engine.transport.base import Identity, Peer
+from actorflow.engine.transport.base import Peer, ProcessIdentity
 
 
 class Wire:
     """A channel to nowhere, which keeps what is posted."""
 
-    peer = Peer(Identity("", "/job:ps/task:0", 1), "", None)
+    peer = Peer(ProcessIdentity("", "/job:ps/task:0", 1), "", None)
 
     def __init__(self) -> None:
         self.posted: list[Any] = []

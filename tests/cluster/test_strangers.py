@@ -19,7 +19,7 @@ from patience import PATIENCE
 
 from actorflow.cluster.client.inquiries import query_status
 from actorflow.cluster.server import Server
-from actorflow.engine.transport.base import Channel, Limits
+from actorflow.engine.transport.base import Channel, PeerLimits
 from actorflow.transports.protocol.frames import encode
 from actorflow.transports.protocol.handshake import hello_record, make_hello
 from actorflow.transports.zmq import connection_limiter
@@ -59,7 +59,7 @@ def lanes(there: ZmqEndpoint, of: Sequence[tuple[int, int, Keys | None]]) -> Ite
     """Connections to `there`, each the lane of a channel's number, with these keys, that has said hello."""
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     sockets: list[zmq.Socket[bytes]] = []
-    hello = encode(hello_record(make_hello(CLIENT, 0, Limits())))
+    hello = encode(hello_record(make_hello(CLIENT, 0, PeerLimits())))
     try:
         for number, lane, keys in of:
             socket = context.socket(zmq.DEALER)

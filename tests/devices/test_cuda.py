@@ -616,13 +616,13 @@ def test_f48_random_graphs_over_gpus_and_cpus_give_what_the_oracle_gives(fake: M
 def test_f38_philox_on_a_gpu_has_the_cpus_bits(count: int, seed: int) -> None:
     key = tuple(int(v) for v in np.random.SeedSequence(seed).generate_state(2, np.uint64))
     for run, kind in ((0, 0), (3, 1), (2**63 + 5, 0)):
-        stream = philox.Stream(key, run, kind)
+        stream = philox.PhiloxStream(key, run, kind)
         np.testing.assert_array_equal(drawing.words64(np, key, run, kind, count), stream.words64(count))
         for dtype in (dtypes.float16, dtypes.float32, dtypes.float64):
             draw = philox.uniform({"float16": 11, "float32": 24, "float64": 53}[dtype.name])
-            wanted = philox.fill(philox.Stream(key, run, kind), draw, (count,), dtype)
+            wanted = philox.fill(philox.PhiloxStream(key, run, kind), draw, (count,), dtype)
             np.testing.assert_array_equal(drawing.uniform(np, key, run, kind, (count,), dtype), wanted)
-            wanted = philox.fill(philox.Stream(key, run, kind), philox.normal, (count,), dtype)
+            wanted = philox.fill(philox.PhiloxStream(key, run, kind), philox.normal, (count,), dtype)
             np.testing.assert_allclose(
                 drawing.normal(np, key, run, kind, (count,), dtype), wanted, rtol=4 * np.finfo(wanted.dtype).eps
             )

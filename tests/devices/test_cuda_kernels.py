@@ -27,7 +27,7 @@ from actorflow.graph.ops.state.update import TABLE
 
 plugins.load_kernels()
 
-from actorflow.engine.runtime.codegen.jit_recipe import TYPES, Block  # noqa: E402
+from actorflow.engine.runtime.codegen.jit_recipe import TYPES, RecipeWriter  # noqa: E402
 from actorflow.kernels.cuda import cross_entropy, source  # noqa: E402
 
 pytestmark = pytest.mark.real_memory
@@ -338,7 +338,7 @@ def test_f91_a_rule_in_c_computes_what_the_ops_kernel_does(op: str, seed: int) -
                 else [{"alpha": 0.3, "data_format": "NHWC"}]
             )
             for attrs in several:
-                block = Block()
+                block = RecipeWriter()
                 result = loop.lower(attrs, *[block.operand(k) for k in kinds])
                 if result is None:
                     continue
@@ -495,7 +495,7 @@ def test_f91_random_elementwise_programs_give_what_the_cpu_gives(gpu: FakeCupy, 
 
 def test_f91_every_recipe_has_names_that_cupy_takes() -> None:
     for count, kind in itertools.product((1, 12), ("f4", "b1")):
-        block = Block()
+        block = RecipeWriter()
         operands = [block.operand(kind) for _ in range(count)]
         made = source.source_of(block.finish([(o, None) for o in operands]))
         assert "float32 a0" in made.inputs or "bool a0" in made.inputs

@@ -23,7 +23,7 @@ from actorflow import blocking, errors
 from actorflow.devices.cuda.device import CudaDevice
 from actorflow.graph.ops.nn.normalization import fused_batch_norm_op
 from actorflow.kernels.cudnn import binding, conv, program
-from actorflow.kernels.cudnn.program import Operation, Plans, packed
+from actorflow.kernels.cudnn.program import CudnnOperation, CudnnPlans, packed
 from actorflow.kernels.nn.conv import depthwise as by_channels
 from actorflow.kernels.nn.conv import functions as by_columns
 
@@ -37,7 +37,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., FakeCud
     def install(gpu: FakeCupy, **options: Any) -> FakeCudnn:
         made = FakeCudnn(gpu, **options)
         monkeypatch.setitem(sys.modules, "cudnn", made)
-        monkeypatch.setattr(program, "plans", Plans())
+        monkeypatch.setattr(program, "plans", CudnnPlans())
         binding._load.cache_clear()
         return made
 
@@ -270,13 +270,13 @@ def test_f38_of_many_plans_the_last_ones_are_kept(
     device: CudaDevice, gpu: FakeCupy, installed: Callable[..., FakeCudnn]
 ) -> None:
     module = installed(gpu)
-    plans = Plans(most=3)
+    plans = CudnnPlans(most=3)
 
-    def operation(size: int) -> Operation:
+    def operation(size: int) -> CudnnOperation:
         image, weight = packed((1, 2, size, size), "float32", True), packed((4, 2, 1, 1), "float32", True)
         moves = tuple((k, (v, v)) for k, v in dict(pre_padding=0, post_padding=0, stride=1, dilation=1).items())
         result = packed((1, 4, size, size), "float32", True)
-        return Operation("conv_fprop", (("image", image), ("weight", weight)), (result,), moves)
+        return CudnnOperation("conv_fprop", (("image", image), ("weight", weight)), (result,), moves)
 
     with device.launching("a test"):
         for size in (1, 2, 3, 1, 4, 1, 3, 2):

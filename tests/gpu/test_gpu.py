@@ -181,7 +181,7 @@ def cudnn(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     if binding.loaded() is None:
         pytest.skip("no cuDNN: pip install 'actorflow[cudnn]'")
-    monkeypatch.setattr(program, "plans", program.Plans())
+    monkeypatch.setattr(program, "plans", program.CudnnPlans())
     return program.plans
 
 
@@ -421,7 +421,7 @@ def test_f91_every_rule_compiles_and_computes_what_the_ops_kernel_does(make: Cal
     import cupy
 
     from actorflow.engine.runtime.codegen.jit_recipe import TYPES as NAMES
-    from actorflow.engine.runtime.codegen.jit_recipe import Block
+    from actorflow.engine.runtime.codegen.jit_recipe import RecipeWriter
     from actorflow.kernels.cuda.source import elementwise
 
     gpu: Any = make()[0]
@@ -435,7 +435,7 @@ def test_f91_every_rule_compiles_and_computes_what_the_ops_kernel_does(make: Cal
             count = 3 if op == "AddN" else len(opdef.lookup(op).inputs)
             kinds = ["b1", "f4", "f4"] if op in ("Select", "SelectV2") else [kind] * count
             for attrs in [{"DstT": t} for t in NAMES] if op == "Cast" else [{"alpha": 0.3}]:
-                block = Block()
+                block = RecipeWriter()
                 result = loop.lower(attrs, *[block.operand(k) for k in kinds])
                 if result is None:
                     continue

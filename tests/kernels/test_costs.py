@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import actorflow as af
-from actorflow.engine.runtime.diagnostics.costs import Cost, Costs
+from actorflow.engine.runtime.diagnostics.costs import Cost, NodeCosts
 from actorflow.graph.ops.shape_rules import unchanged
 from actorflow.graph.tensor import Tensor, TensorLike
 
@@ -56,7 +56,7 @@ def test_a_wait_for_a_core_is_no_part_of_what_a_kernel_takes() -> None:
 
 
 def test_costs_of_open_shapes_go_by_size() -> None:
-    costs = Costs(1_000.0, 10)
+    costs = NodeCosts(1_000.0, 10)
     small, large = costs.of([np.zeros(10)]), costs.of([np.zeros(10_000)])
     assert small is costs.of([np.ones(10)]) and small is not large
     assert (small.nanoseconds, large.nanoseconds) == (1_000.0, 1_000_000.0)

@@ -24,7 +24,7 @@ from actorflow import errors
 from actorflow.base.registry import kernel, opdef
 from actorflow.base.registry.traits import Loop
 from actorflow.engine.runtime.codegen import jit
-from actorflow.engine.runtime.codegen.jit_recipe import CALLED, TYPES, Block
+from actorflow.engine.runtime.codegen.jit_recipe import CALLED, TYPES, RecipeWriter
 from actorflow.engine.runtime.codegen.region import Region
 from actorflow.graph.control_flow.cond import cond
 from actorflow.graph.control_flow.while_loop import while_loop
@@ -231,14 +231,14 @@ async def test_views_made_inside_a_region(graph: af.Graph) -> None:
 async def test_pieces_of_rows_are_read_where_they_are(
     graph: af.Graph, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...]
 ) -> None:
-    fitted = compiler.Loop.fitted
+    fitted = compiler.CompiledLoop.fitted
     copied = []
 
     def noted(self: Any, *arguments: Any) -> None:
         copied.append(arguments)
         fitted(self, *arguments)
 
-    monkeypatch.setattr(compiler.Loop, "fitted", noted)
+    monkeypatch.setattr(compiler.CompiledLoop, "fitted", noted)
     x = af.placeholder(af.float32, (*shape[:-1], 3 * shape[-1]))
     a, b, c = af.split(x, 3, -1)
     y = af.sigmoid(a) * af.tanh(b) + c
@@ -265,7 +265,7 @@ async def test_what_an_identity_passes_on_is_not_copied(graph: af.Graph) -> None
 def test_f91_numpys_inner_loops_give_its_bits_for_any_piece(name: str, dtype: str) -> None:
     assert ufuncs.inner_loop(name, dtype) is not None
     for rows, columns in ((1, 1), (1, 4099), (5, 511), (513, 3), (2, 512), (7, 1500)):
-        block = Block()
+        block = RecipeWriter()
         x = block.operand(dtype)
         wide = block.unary(name, x) * 2.0
         loop = compiler.compiled(block.finish([(wide, None), (block.unary(name, wide), None)]))
@@ -667,8 +667,8 @@ async def test_updates_give_the_bits_of_their_kernels(
     graph: af.Graph, name: str, dtype: str, n: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(threads, "_threads_of_pool", lambda: 2)
-    by_loops, in_place = [], compiler.Loop.in_place
-    monkeypatch.setattr(compiler.Loop, "in_place", lambda *args: (by_loops.append(1), in_place(*args))[1])
+    by_loops, in_place = [], compiler.CompiledLoop.in_place
+    monkeypatch.setattr(compiler.CompiledLoop, "in_place", lambda *args: (by_loops.append(1), in_place(*args))[1])
     rng = np.random.default_rng(seed)
     v = af.Variable(rng.normal(size=n).astype(dtype))
     g = af.placeholder(dtype, [n])

@@ -513,9 +513,9 @@ def portions(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     monkeypatch.setattr(governor.Governor, "threads", lambda self: 2)
     monkeypatch.setattr(matmul, "_known", {})
     for module in (batch, conv_program, pool):
-        monkeypatch.setattr(module, "_batches", parts.Batches())
+        monkeypatch.setattr(module, "_batches", parts.ImageBatches())
     for module in (batch, conv_program, matmul, pool):
-        monkeypatch.setattr(module, "_programs", program.Cache())
+        monkeypatch.setattr(module, "_programs", program.ProgramCache())
     return found
 
 
@@ -628,7 +628,7 @@ def test_what_the_library_lacks_is_remembered(bound: Binding) -> None:
         tried.append(1)
         bound.check(3, "a test")
 
-    cache = program.Cache()
+    cache = program.ProgramCache()
     assert cache.get("key", bound, make, 0) is None and cache.get("key", bound, make, 0) is None
     assert tried == [1]
 
@@ -653,7 +653,7 @@ def test_not_a_number_stays_one_where_steps_are_whole_numbers(op: str, limit: fl
 @installed
 def test_many_programs_are_let_go(bound: Binding, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program, "_MOST_PROGRAMS", 3)
-    cache = program.Cache()
+    cache = program.ProgramCache()
     for key in range(7):
         assert cache.get(key, bound, lambda: lambda: None, 0) is not None
     assert len(cache._known) <= 3

@@ -12,14 +12,14 @@ from actorflow.base.process import machine
 from actorflow.cluster.config.spec import ClusterSpec, task_name
 from actorflow.cluster.server import Server
 from actorflow.cluster.wire.endpoints import Open, open_endpoints
-from actorflow.engine.transport.base import Limits
+from actorflow.engine.transport.base import PeerLimits
 from actorflow.testing import World
 from actorflow.testing.host import Host
 
 DRAIN_SECONDS = 2.0
 FOLDER = "/models"
 """The folder of checkpoints, on the file system that all machines share."""
-CHANNELS = {"limits": Limits(data_window=1 << 16), "chunk": 8 * 1024}
+CHANNELS = {"limits": PeerLimits(data_window=1 << 16), "chunk": 8 * 1024}
 """The least window, and small chunks: tensors are small here too, go in many frames, and have to wait for credit."""
 
 

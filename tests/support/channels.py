@@ -16,7 +16,7 @@ import numpy as np
 import zmq.utils.garbage
 from patience import PATIENCE
 
-from actorflow.engine.transport.base import Channel, Identity, Limits
+from actorflow.engine.transport.base import Channel, PeerLimits, ProcessIdentity
 from actorflow.testing.events import LoopScheduler
 from actorflow.testing.network import Link, Network
 from actorflow.transports.endpoint import BaseEndpoint, clocks
@@ -29,10 +29,10 @@ from actorflow.transports.zmq.endpoint import ZmqEndpoint
 
 KINDS = ("local", "zmq", "curve", "shm", "shm-without-arena", "simulated")
 KEYS = Keys.make()
-SERVER = Identity("cluster", "/job:ps/task:0", 0x51)
-CLIENT = Identity("cluster", "/job:worker/task:0", 0x52)
+SERVER = ProcessIdentity("cluster", "/job:ps/task:0", 0x51)
+CLIENT = ProcessIdentity("cluster", "/job:worker/task:0", 0x52)
 _NETWORKS: dict[asyncio.AbstractEventLoop, Network] = {}
-SMALL = Limits(data_window=256 << 10, control_window=128 << 10)
+SMALL = PeerLimits(data_window=256 << 10, control_window=128 << 10)
 
 
 def start_zmq_collector() -> None:
@@ -47,7 +47,7 @@ def start_zmq_collector() -> None:
 
 
 def endpoint(
-    kind: str, me: Identity, *, listen: bool, arena: SharedArena | None = None, **options: Any
+    kind: str, me: ProcessIdentity, *, listen: bool, arena: SharedArena | None = None, **options: Any
 ) -> BaseEndpoint:
     if kind in ("zmq", "curve"):
         keys = KEYS if kind == "curve" else None
@@ -61,7 +61,7 @@ def endpoint(
     return LocalEndpoint(me, **options)
 
 
-def simulated(me: Identity, *, listen: bool, **options: Any) -> SimulatedEndpoint:
+def simulated(me: ProcessIdentity, *, listen: bool, **options: Any) -> SimulatedEndpoint:
     """An endpoint on a machine of its own, in a network that all machines of the running event loop share."""
     loop = asyncio.get_running_loop()
     network = _NETWORKS.get(loop)
@@ -90,7 +90,7 @@ class Pair:
 async def pair(
     kind: str,
     *,
-    limits: Limits | None = None,
+    limits: PeerLimits | None = None,
     arena: int = 64 << 20,
     server_options: dict[str, Any] | None = None,
     **options: Any,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from actorflow.transports.protocol.connection import Connection
+from actorflow.transports.protocol.connection import ProtocolConnection
 
 
-def disagreements(one: Connection, other: Connection) -> list[str]:
+def disagreements(one: ProtocolConnection, other: ProtocolConnection) -> list[str]:
     """The losses between two ends, in sentences; none if all is well. Something may be under way while it is not."""
     return [line for sender, receiver in ((one, other), (other, one)) for line in _lost(sender, receiver)]
 
 
-def _lost(sender: Connection, receiver: Connection) -> list[str]:
+def _lost(sender: ProtocolConnection, receiver: ProtocolConnection) -> list[str]:
     outbox, credit, limits = sender.outbox, receiver.credit, receiver.limits
     sums = {
         "credit for tokens": (outbox.data_credit, credit._tokens_open),

@@ -14,29 +14,31 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from actorflow.engine.runtime.tokens import DEAD
-from actorflow.engine.transport.base import Identity, Limits
+from actorflow.engine.transport.base import PeerLimits, ProcessIdentity
 from actorflow.engine.transport.errors import HandshakeRejected, ProtocolError
 from actorflow.errors import AbortedError
 from actorflow.transports.protocol import frames
-from actorflow.transports.protocol.connection import Connection
+from actorflow.transports.protocol.connection import ProtocolConnection
 from actorflow.transports.protocol.events import ConnectionEnded, ConnectionState, Event, MessageReceived
-from actorflow.transports.protocol.frames import Flag, Kind, Record
+from actorflow.transports.protocol.frames import Flag, Record, RecordKind
 from actorflow.transports.protocol.handshake import CloseReason, make_hello
 from actorflow.transports.protocol.tensors import encode_token
 
-LIMITS = Limits(data_window=64 << 10, control_window=64 << 10, message=1 << 20, queued_messages=1 << 20, tensor=1 << 20)
+LIMITS = PeerLimits(
+    data_window=64 << 10, control_window=64 << 10, message=1 << 20, queued_messages=1 << 20, tensor=1 << 20
+)
 CHUNK = 8 << 10
 
 
-def connection(task: str, incarnation: int, **options: Any) -> Connection:
-    hello = make_hello(Identity("cluster", task, incarnation), 0, LIMITS)
-    return Connection(hello, LIMITS, lambda: (1, 1), chunk=CHUNK, **options)
+def connection(task: str, incarnation: int, **options: Any) -> ProtocolConnection:
+    hello = make_hello(ProcessIdentity("cluster", task, incarnation), 0, LIMITS)
+    return ProtocolConnection(hello, LIMITS, lambda: (1, 1), chunk=CHUNK, **options)
 
 
 class Wire:
     """The bytes that one side has sent and the other has not got: a lane of frames and a lane of chunks."""
 
-    def __init__(self, source: Connection, sink: Connection) -> None:
+    def __init__(self, source: ProtocolConnection, sink: ProtocolConnection) -> None:
         self.source, self.sink = source, sink
         self.control: deque[bytes] = deque()
         self.bulk: deque[tuple[bytes, bytes]] = deque()
@@ -332,7 +334,7 @@ def test_f62_a_tensor_that_is_not_what_it_says_is_refused(meta: Any, total: int,
     there, _ = connected()
     body = bytes(total)
     record = Record(
-        Kind.TENSOR,
+        RecordKind.TENSOR,
         Flag.LAST,
         sequence=1,
         incarnation=1,
@@ -349,7 +351,7 @@ def test_f62_strings_whose_lengths_do_not_add_up_are_refused() -> None:
     there, _ = connected()
     body = (2**63).to_bytes(8, "little") + b"abc"
     meta = frames.pack(["string", [1]])
-    record = Record(Kind.TENSOR, Flag.LAST, 1, 0, 1, meta=meta, body=body, body_size=len(body), total=len(body))
+    record = Record(RecordKind.TENSOR, Flag.LAST, 1, 0, 1, meta=meta, body=body, body_size=len(body), total=len(body))
     (end,) = there.sink.receive(memoryview(frames.encode(record)))
     assert isinstance(end, ConnectionEnded) and "by their lengths" in str(end.error)
 
@@ -369,14 +371,14 @@ def test_f62_a_sender_that_ignores_its_credit_is_shut_out() -> None:
 def test_f62_who_gives_back_more_credit_than_was_used_ends_the_connection() -> None:
     for tokens, messages in ((1, 0), (0, 1)):
         there, back = connected()
-        back.source.outbox.put_urgent(Record(Kind.CREDIT, incarnation=2, offset=tokens, total=messages))
+        back.source.outbox.put_urgent(Record(RecordKind.CREDIT, incarnation=2, offset=tokens, total=messages))
         settle(there, back)
         assert "more credit" in str(back.ends[0].error)
 
 
 def test_f62_records_of_another_incarnation_are_dropped_and_counted() -> None:
     there, _ = connected()
-    stale = Record(Kind.MESSAGE, Flag.LAST, 1, 0, 99, body=b"\x01", body_size=1, total=1)
+    stale = Record(RecordKind.MESSAGE, Flag.LAST, 1, 0, 99, body=b"\x01", body_size=1, total=1)
     assert there.sink.receive(memoryview(frames.encode(stale))) == []
     there.source.post("fresh")
     settle(there)
@@ -385,7 +387,7 @@ def test_f62_records_of_another_incarnation_are_dropped_and_counted() -> None:
 
 def test_f62_the_first_record_must_be_a_hello() -> None:
     server = connection("/job:b/task:0", 2)
-    (end,) = server.receive(memoryview(frames.encode(Record(Kind.BEAT, incarnation=1))))
+    (end,) = server.receive(memoryview(frames.encode(Record(RecordKind.BEAT, incarnation=1))))
     assert isinstance(end, ConnectionEnded) and "no HELLO" in str(end.error)
 
 
@@ -393,7 +395,7 @@ def test_f62_a_later_version_may_add_to_its_hello() -> None:
     from actorflow.transports.protocol.handshake import hello_record
 
     server = connection("/job:b/task:0", 2)
-    theirs = make_hello(Identity("cluster", "/job:a/task:0", 1), 0, LIMITS)
+    theirs = make_hello(ProcessIdentity("cluster", "/job:a/task:0", 1), 0, LIMITS)
     record = hello_record(replace(theirs, versions=(1, 9)))
     record.meta = frames.pack({**frames.unpack(record.meta), "new": [1, 2]})
     record.version = 9

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from actorflow.engine.runtime.tokens import DEAD
-from actorflow.engine.transport.base import Identity, Limits
+from actorflow.engine.transport.base import PeerLimits, ProcessIdentity
 from actorflow.engine.transport.errors import FrameTooLarge, PeerLost, ProtocolError
 from actorflow.errors import AbortedError, ResourceExhaustedError
 from actorflow.transports.protocol import frames
 from actorflow.transports.protocol.clocks import ClockBeats, ClockEstimate
-from actorflow.transports.protocol.connection import Connection
+from actorflow.transports.protocol.connection import ProtocolConnection
 from actorflow.transports.protocol.events import ConnectionEnded, ConnectionState, Event, MessageReceived
-from actorflow.transports.protocol.frames import FRAME_LIMIT, HEADER, TAG_LIMIT, Flag, Kind, Record
+from actorflow.transports.protocol.frames import FRAME_LIMIT, HEADER, TAG_LIMIT, Flag, Record, RecordKind
 from actorflow.transports.protocol.handshake import CloseReason, make_hello
 from actorflow.transports.protocol.inbox import Inbox
 from actorflow.transports.protocol.receiver import CHUNK_LIMIT
@@ -26,15 +26,15 @@ from actorflow.transports.protocol.sender import INLINE, EnclosedTensor
 from actorflow.transports.protocol.tensors import encode_token, read_form
 
 WINDOW = 1 << 17
-LIMITS = Limits(data_window=WINDOW, control_window=WINDOW, message=1 << 18, queued_messages=1 << 19, tensor=1 << 20)
+LIMITS = PeerLimits(data_window=WINDOW, control_window=WINDOW, message=1 << 18, queued_messages=1 << 19, tensor=1 << 20)
 
 
-def connection(task: str, incarnation: int, epoch: int = 0, chunk: int = 8 << 10, **options: Any) -> Connection:
-    hello = make_hello(Identity("cluster", task, incarnation), epoch, LIMITS)
-    return Connection(hello, LIMITS, lambda: (1, 1), chunk=chunk, **options)
+def connection(task: str, incarnation: int, epoch: int = 0, chunk: int = 8 << 10, **options: Any) -> ProtocolConnection:
+    hello = make_hello(ProcessIdentity("cluster", task, incarnation), epoch, LIMITS)
+    return ProtocolConnection(hello, LIMITS, lambda: (1, 1), chunk=chunk, **options)
 
 
-def carry(source: Connection, sink: Connection) -> list[Event]:
+def carry(source: ProtocolConnection, sink: ProtocolConnection) -> list[Event]:
     """Brings all that `source` has to send to `sink`."""
     events: list[Event] = []
     moved = True
@@ -55,7 +55,7 @@ def carry(source: Connection, sink: Connection) -> list[Event]:
 
 def pair(
     incarnations: tuple[int, int] = (5, 6), epoch: int = 0, chunk: int = 8 << 10, **options: Any
-) -> tuple[Connection, Connection]:
+) -> tuple[ProtocolConnection, ProtocolConnection]:
     """Two connections after their handshake; the options are the server's."""
     client = connection("/job:a/task:0", incarnations[0], epoch, chunk)
     server = connection("/job:b/task:0", incarnations[1], epoch, chunk, **options)
@@ -66,7 +66,7 @@ def pair(
     return client, server
 
 
-def token_of(of: Connection, edge: int, step: int, tag: bytes = b"", epoch: int = 0) -> list[Any]:
+def token_of(of: ProtocolConnection, edge: int, step: int, tag: bytes = b"", epoch: int = 0) -> list[Any]:
     """The token that has come, or comes, for a key."""
     found: list[Any] = []
     of.inbox.expect(epoch, step, (edge, tag), lambda token, error: found.append(token if error is None else error))
@@ -116,7 +116,7 @@ def test_f62_one_lost_chunk_ends_the_connection_with_the_next_one() -> None:
 @pytest.mark.parametrize("other", [4, 6], ids=["a former one", "a later one"])
 def test_f62_records_of_any_other_incarnation_are_dropped(other: int) -> None:
     _, server = pair((5, 9))
-    record = Record(Kind.MESSAGE, Flag.LAST, 1, 0, other, body=b"\x01", body_size=1, total=1)
+    record = Record(RecordKind.MESSAGE, Flag.LAST, 1, 0, other, body=b"\x01", body_size=1, total=1)
     assert server.receive(memoryview(frames.encode(record))) == []
     assert server.receiver.dropped_old == 1 and server.state is ConnectionState.OPEN
 
@@ -173,7 +173,7 @@ def test_messages_have_a_longest_one_and_so_many_may_wait() -> None:
 
 def test_a_message_that_is_announced_too_long_ends_the_connection() -> None:
     _, server = pair()
-    record = Record(Kind.MESSAGE, 0, 1, 0, 5, body=b"\x01", body_size=1, total=LIMITS.message + 1)
+    record = Record(RecordKind.MESSAGE, 0, 1, 0, 5, body=b"\x01", body_size=1, total=LIMITS.message + 1)
     assert isinstance(error_of(server.receive(memoryview(frames.encode(record)))), FrameTooLarge)
 
 
@@ -267,7 +267,7 @@ def test_small_tokens_count_against_the_window_of_chunks() -> None:
 def test_a_chunk_has_from_one_byte_to_a_mebibyte(size: int) -> None:
     _, server = pair()
     meta = frames.pack(["uint8", [1 << 19]])
-    record = Record(Kind.TENSOR, Flag.FOLLOWS, 0, 0, 5, 1, 1, meta=meta, body_size=size, total=1 << 19)
+    record = Record(RecordKind.TENSOR, Flag.FOLLOWS, 0, 0, 5, 1, 1, meta=meta, body_size=size, total=1 << 19)
     _, events = server.receive_chunk(memoryview(frames.head(record)))
     assert isinstance(error_of(events), FrameTooLarge)
 
@@ -436,7 +436,7 @@ def test_f51_what_comes_too_late_takes_no_memory_and_its_lease_goes_back() -> No
 HANDLE = msgpack.ExtType(1, msgpack.packb(["float32", [1], 1, 64, 1]))
 
 
-def enclosing() -> tuple[Connection, Connection, list[Any]]:
+def enclosing() -> tuple[ProtocolConnection, ProtocolConnection, list[Any]]:
     """Two connections that take handles within messages; and the forms, arenas, offsets and leases that came to the server."""
     mapped: list[Any] = []
 
@@ -446,8 +446,8 @@ def enclosing() -> tuple[Connection, Connection, list[Any]]:
 
     ends = []
     for task, incarnation in (("/job:a/task:0", 5), ("/job:b/task:0", 6)):
-        hello = make_hello(Identity("cluster", task, incarnation), 0, LIMITS, takes_enclosed=True)
-        ends.append(Connection(hello, LIMITS, lambda: (1, 1), chunk=8 << 10, map_handle=map_handle))
+        hello = make_hello(ProcessIdentity("cluster", task, incarnation), 0, LIMITS, takes_enclosed=True)
+        ends.append(ProtocolConnection(hello, LIMITS, lambda: (1, 1), chunk=8 << 10, map_handle=map_handle))
     client, server = ends
     client.hello()
     carry(client, server)
@@ -605,7 +605,9 @@ def test_f51_no_handle_leaves_to_one_who_takes_none() -> None:
     assert event.message == "next" and client.sender.leases == {}  # type: ignore[union-attr]
 
 
-def lend(client: Connection, server: Connection, shift: int = 0) -> tuple[list[bool], list[Event], list[Any]]:
+def lend(
+    client: ProtocolConnection, server: ProtocolConnection, shift: int = 0
+) -> tuple[list[bool], list[Event], list[Any]]:
     """Brings all chunks, where they may be in memory of their own, which begins `shift` bytes behind an aligned place. Which
     were taken as they were, what came of them, and the bodies."""
     taken, events, bodies = [], [], []
@@ -640,9 +642,9 @@ def test_f51_a_tensor_in_one_chunk_stays_in_the_memory_that_it_came_in(shift: in
 @pytest.mark.parametrize("dtype", [np.float64, np.int16, np.bool_, object])
 def test_f90_only_float32_may_be_marked_as_lossy(dtype: Any) -> None:
     token = encode_token(np.array([b"text"] * 4 if dtype is object else [1] * 4, dtype), False)
-    assert read_form(Record(Kind.TENSOR, meta=token.meta, total=len(token.body)), 1 << 20).shape == (4,)
+    assert read_form(Record(RecordKind.TENSOR, meta=token.meta, total=len(token.body)), 1 << 20).shape == (4,)
     with pytest.raises(ProtocolError, match="marked as lossy; only float32 can be"):
-        read_form(Record(Kind.TENSOR, Flag.LOSSY, meta=token.meta, total=8), 1 << 20)
+        read_form(Record(RecordKind.TENSOR, Flag.LOSSY, meta=token.meta, total=8), 1 << 20)
 
 
 def test_f51_other_tensors_are_put_where_there_is_room_for_them() -> None:
@@ -689,7 +691,7 @@ def test_f62_a_body_that_is_lent_has_the_size_that_its_head_says_and_a_late_one_
     ],
     ids=["release", "beat", "abort", "close", "broken"],
 )
-def test_f63_after_its_end_a_connection_says_no_more(act: Callable[[Connection], Any]) -> None:
+def test_f63_after_its_end_a_connection_says_no_more(act: Callable[[ProtocolConnection], Any]) -> None:
     client, server = pair()
     client.close(CloseReason.GONE, "bye")
     carry(client, server)

@@ -46,7 +46,7 @@ from actorflow.cluster.wire.messages import (
 from actorflow.cluster.wire.rpc import MOST_CALLS, Rpc
 from actorflow.cluster.worker.task_partition import check_partition, decode_partition
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
-from actorflow.engine.transport.base import Channel, Identity
+from actorflow.engine.transport.base import Channel, ProcessIdentity
 from actorflow.engine.transport.errors import HandshakeRejected, PeerLost
 from actorflow.errors import CancelledError, InvalidArgumentError, OpError, UnavailableError, Where
 from actorflow.transports.local_endpoint import LocalEndpoint
@@ -54,7 +54,7 @@ from actorflow.transports.protocol.frames import pack
 
 MESSAGES = int(os.environ.get("ACTORFLOW_RPC_FUZZ", "20000"))
 PARTS = MESSAGES // 10
-CLIENT = Identity("", "/client:by-hand", 0x77)
+CLIENT = ProcessIdentity("", "/client:by-hand", 0x77)
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ async def channel_to(server: Server) -> AsyncIterator[Channel]:
 async def calls(handlers: dict[str, Callable[[Any], Any]]) -> AsyncIterator[tuple[Rpc, Rpc]]:
     """Two ends of a channel: the first asks, the second answers by `handlers`."""
     accepted: list[Channel] = []
-    there = LocalEndpoint(Identity("", "/job:a/task:0", 1), accept=accepted.append)
+    there = LocalEndpoint(ProcessIdentity("", "/job:a/task:0", 1), accept=accepted.append)
     here = LocalEndpoint(CLIENT)
     root = BackgroundTasks()
     try:

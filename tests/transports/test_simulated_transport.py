@@ -12,7 +12,7 @@ import pytest
 
 from actorflow.base.process import machine
 from actorflow.base.registry import plugins
-from actorflow.engine.transport.base import Channel, Identity, Limits
+from actorflow.engine.transport.base import Channel, PeerLimits, ProcessIdentity
 from actorflow.engine.transport.errors import HandshakeRejected, PeerLost, ProtocolError
 from actorflow.errors import UnavailableError
 from actorflow.testing import Host, Link, World, simulate
@@ -150,7 +150,7 @@ def test_f51_a_close_in_good_order_takes_as_long_as_what_is_left_to_send() -> No
             took, _ = await seconds(world, _closes(channel))
         assert took > 10
 
-    limits = Limits(data_window=64 << 10, control_window=64 << 10)
+    limits = PeerLimits(data_window=64 << 10, control_window=64 << 10)
     talk(client, link=replace(EXACT, bandwidth=7e4), limits=limits)
 
 
@@ -163,7 +163,7 @@ def test_f51_a_process_that_stood_still_amid_a_close_in_good_order_goes_on_with_
             took, _ = await seconds(world, _closes(channel))
         assert took > 2.5
 
-    talk(client, limits=Limits(data_window=64 << 10, control_window=64 << 10))
+    talk(client, limits=PeerLimits(data_window=64 << 10, control_window=64 << 10))
 
 
 def test_f51_a_close_in_good_order_does_not_wait_for_who_takes_nothing() -> None:
@@ -172,7 +172,7 @@ def test_f51_a_close_in_good_order_does_not_wait_for_who_takes_nothing() -> None
         took, _ = await seconds(world, _closes(channel))
         assert 1 <= took < 4
 
-    talk(client, limits=Limits(data_window=64 << 10, control_window=64 << 10))
+    talk(client, limits=PeerLimits(data_window=64 << 10, control_window=64 << 10))
 
 
 # ---- the loss of a peer
@@ -419,7 +419,7 @@ def test_f51_addresses_ports_and_machines_are_checked() -> None:
 
 async def test_f51_outside_of_a_simulation_a_network_must_be_given() -> None:
     with pytest.raises(ValueError, match="needs its network and host"):
-        SimulatedEndpoint(Identity("cluster", "/job:worker/task:0", 1))
+        SimulatedEndpoint(ProcessIdentity("cluster", "/job:worker/task:0", 1))
 
 
 def test_f96_a_clock_that_jumps_shows_in_the_beats() -> None:

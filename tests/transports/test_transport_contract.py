@@ -32,7 +32,7 @@ from channels import (
 from conserved import disagreements
 from patience import PATIENCE
 
-from actorflow.engine.transport.base import Channel, Identity
+from actorflow.engine.transport.base import Channel, ProcessIdentity
 from actorflow.engine.transport.errors import HandshakeRejected, PeerLost, ProtocolError
 from actorflow.engine.transport.installed import find
 from actorflow.errors import (
@@ -58,7 +58,7 @@ BY_BYTES = ("zmq", "curve", "shm-without-arena", "simulated")  # the others hand
 
 
 def _simulated(
-    me: Identity, *, listen: str | None, advertise: str | None, allowed: frozenset[str], **options: Any
+    me: ProcessIdentity, *, listen: str | None, advertise: str | None, allowed: frozenset[str], **options: Any
 ) -> Any:
     return simulated(me, listen=listen is not None, **options)
 

@@ -1,7 +1,8 @@
 """The protocol between two processes, without a socket or a wait (see docs/reference/protocol.md).
 
 clocks.py       beats: each side's clocks, the time that a beat takes there and back, and how far the clocks are apart
-connection.py   `Connection`: the protocol between two processes, without socket, clock or wait (see docs/reference/protocol.md)
+connection.py   `ProtocolConnection`: the protocol between two processes, without socket, clock or wait
+                (docs/reference/protocol.md)
 contents.py     what records say: each is decoded and checked once, into a class of its kind, and then a connection branches on
                 the classes
 credit.py       `Credit`: what the peer may still send, and what it gets back of that: how the memory of a receiver is bounded

@@ -1,4 +1,4 @@
-"""`Connection`: the protocol between two processes, without a socket, a clock or a wait (see docs/reference/protocol.md).
+"""`ProtocolConnection`: the protocol between two processes, without a socket, a clock or a wait (see docs/reference/protocol.md).
 
 A shell feeds it what has arrived and sends what it has ready. Two lanes keep their order, each for itself: control, which
 carries frames of records, and bulk, which carries chunks of large tensors. The shell says when either breaks.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from actorflow.engine.transport.base import Allocate, Limits
+from actorflow.engine.transport.base import Allocate, PeerLimits
 from actorflow.engine.transport.errors import FrameTooLarge, HandshakeRejected, PeerLost, ProtocolError
 from actorflow.errors import ResourceExhaustedError
 
@@ -36,8 +36,8 @@ from .events import (
     KeyReceived,
     MessageReceived,
 )
-from .frames import MOST_HANDLES, Flag, Kind, MessageRecord, Record, TensorRecord, pack, parse, records, unpack
-from .handshake import CloseReason, Hello, chosen_version, hello_record, judge
+from .frames import MOST_HANDLES, Flag, MessageRecord, Record, RecordKind, TensorRecord, pack, parse, records, unpack
+from .handshake import CloseReason, PeerFacts, chosen_version, hello_record, judge
 from .outbox import Outbox
 from .receiver import CHUNK_LIMIT, MapHandle, Receiver
 from .sender import Sender
@@ -47,13 +47,13 @@ _HALF = 1 << 31
 _CLOSING, _FOLLOWS = ConnectionState.CLOSING, Flag.FOLLOWS  # an enumeration takes its time for each record
 
 
-class Connection:
+class ProtocolConnection:
     """One side of a connection. Not for several threads."""
 
     def __init__(
         self,
-        mine: Hello,
-        limits: Limits,
+        mine: PeerFacts,
+        limits: PeerLimits,
         clock: Callable[[], tuple[int, int]],
         *,
         allocate: Allocate | None = None,
@@ -61,7 +61,7 @@ class Connection:
         chunk: int = CHUNK_LIMIT,
     ) -> None:
         self.mine = mine
-        self.peer: Hello | None = None
+        self.peer: PeerFacts | None = None
         self.state = ConnectionState.OPENING
         self.epoch = mine.epoch
         self.limits = limits
@@ -94,7 +94,7 @@ class Connection:
 
     def take_token(self, epoch: int, edge: int, step: int, tag: bytes, token: Any) -> None:
         """A token came from the peer by another way than the wire."""
-        record = Record(Kind.TENSOR, epoch=epoch, step=step, edge=edge, tag=tag)
+        record = Record(RecordKind.TENSOR, epoch=epoch, step=step, edge=edge, tag=tag)
         if self.state is ConnectionState.OPEN and not self.receiver.late(record):
             self.receiver.deliver(record, token)
 
@@ -126,7 +126,7 @@ class Connection:
     def abort(self, step: int, error: BaseException) -> None:
         """Ends a step on both sides."""
         if not self.inbox.ended(self.epoch, step) and self.state is ConnectionState.OPEN:
-            self._urgent(Kind.ABORT, abort_meta(error), step=step)
+            self._urgent(RecordKind.ABORT, abort_meta(error), step=step)
         self.outbox.drop(self.epoch, step)
         self.inbox.abort(step, error)
 
@@ -145,16 +145,16 @@ class Connection:
 
     def announce_arena(self, number: int, size: int) -> None:
         """Names a shared arena, whose descriptor the shell sends with the frame."""
-        self._urgent(Kind.ARENA, pack([number, size]))
+        self._urgent(RecordKind.ARENA, pack([number, size]))
 
     def hand_key(self, generation: int, key: bytes = b"") -> None:
         """Hands over a key for the bulk lane, or says that the peer's has been taken (see `KeyReceived`)."""
-        self._urgent(Kind.KEY, pack([generation, key]))
+        self._urgent(RecordKind.KEY, pack([generation, key]))
 
     def beat(self) -> None:
         """Queues a beat with this side's clocks."""
         if self.state is ConnectionState.OPEN:
-            self._urgent(Kind.BEAT, self.beats.make().meta())
+            self._urgent(RecordKind.BEAT, self.beats.make().meta())
 
     def close(self, code: CloseReason, text: str) -> None:
         """Drops what is queued and says why. In good order (NORMAL) this side then waits for the peer's answer."""
@@ -185,7 +185,7 @@ class Connection:
         events: list[Event] = []
         try:
             record, end = parse(first)
-            if end != len(first) or record.kind != Kind.TENSOR or not record.flags & Flag.FOLLOWS:
+            if end != len(first) or record.kind != RecordKind.TENSOR or not record.flags & Flag.FOLLOWS:
                 raise ProtocolError("The bulk lane carried something that is no chunk of a tensor.")
             if not 0 < record.body_size <= CHUNK_LIMIT:
                 raise FrameTooLarge(f"A chunk has {record.body_size:,} bytes; 1 to {CHUNK_LIMIT:,} are allowed.")
@@ -253,7 +253,7 @@ class Connection:
             return
         if not self._in_order(record, 0, events):
             return
-        if self.state is _CLOSING and record.kind != Kind.CLOSE:
+        if self.state is _CLOSING and record.kind != RecordKind.CLOSE:
             return
         match content_of(record):
             case MessageRecord() as piece:
@@ -292,7 +292,7 @@ class Connection:
                 events.append(text)
             case CloseContent() as close:
                 self._closed_by_peer(close, events)
-            case Hello():
+            case PeerFacts():
                 raise ProtocolError("A second HELLO has arrived.")
 
     def _take_credit(self, record: Record) -> None:
@@ -309,7 +309,7 @@ class Connection:
             self.inbox.abort(aborted.step, aborted.error_from(self._peer_name()), aborted.epoch)
 
     def _greet(self, record: Record, events: list[Event]) -> None:
-        if record.kind != Kind.CLOSE and (record.kind != Kind.HELLO or record.sequence != 0):
+        if record.kind != RecordKind.CLOSE and (record.kind != RecordKind.HELLO or record.sequence != 0):
             raise ProtocolError("The first record is no HELLO.")
         theirs = content_of(record)
         if isinstance(theirs, CloseContent):
@@ -318,7 +318,7 @@ class Connection:
             is_lost = theirs.code in (CloseReason.GONE, CloseReason.NORMAL)  # it ends, whoever asks
             self._end(PeerLost(theirs.text or "it has ended.") if is_lost else HandshakeRejected(theirs.text), events)
             return
-        assert isinstance(theirs, Hello)
+        assert isinstance(theirs, PeerFacts)
         verdict = judge(self.mine, theirs)
         if verdict is not None:
             self._say_close(*verdict)
@@ -371,22 +371,22 @@ class Connection:
         if self.state is ConnectionState.OPEN and (due := self.credit.due()) is not None:
             tokens, messages = due
             self.outbox.put_urgent(
-                Record(Kind.CREDIT, incarnation=self.mine.identity.incarnation, offset=tokens, total=messages)
+                Record(RecordKind.CREDIT, incarnation=self.mine.identity.incarnation, offset=tokens, total=messages)
             )
 
-    def _urgent(self, kind: Kind, meta: bytes, *, step: int = 0, epoch: int | None = None) -> None:
+    def _urgent(self, kind: RecordKind, meta: bytes, *, step: int = 0, epoch: int | None = None) -> None:
         epoch = self.epoch if epoch is None else epoch
         self.outbox.put_urgent(
             Record(kind, epoch=epoch, incarnation=self.mine.identity.incarnation, step=step, meta=meta)
         )
 
     def _tell_abort(self, epoch: int, step: int, error: BaseException) -> None:
-        self._urgent(Kind.ABORT, abort_meta(error), step=step, epoch=epoch)
+        self._urgent(RecordKind.ABORT, abort_meta(error), step=step, epoch=epoch)
 
     def _say_close(self, code: CloseReason, text: str) -> None:
         self.outbox.end(
             Record(
-                Kind.CLOSE,
+                RecordKind.CLOSE,
                 incarnation=self.mine.identity.incarnation,
                 meta=close_meta(code, text),
                 offset=self.outbox.bulk_sent,

@@ -14,8 +14,8 @@ from actorflow.engine.transport.errors import ProtocolError
 from actorflow.errors import OpError, UnknownError
 
 from .events import ArenaAnnounced, KeyReceived
-from .frames import Kind, MessageRecord, Record, TensorRecord, pack, unpack, unpack_fields
-from .handshake import CloseReason, Hello, read_hello
+from .frames import MessageRecord, Record, RecordKind, TensorRecord, pack, unpack, unpack_fields
+from .handshake import CloseReason, PeerFacts, read_hello
 
 _CLOSE_TEXT = 4096
 _ERROR_TEXT = 8 * 1024
@@ -119,7 +119,7 @@ Content = (
     | ArenaAnnounced
     | KeyReceived
     | CloseContent
-    | Hello
+    | PeerFacts
 )
 
 
@@ -150,18 +150,18 @@ def leases_of(record: Record) -> list[int]:
     """The leases that a RELEASE or a MESSAGE gives back. Raises ProtocolError."""
     leases = unpack(record.meta)
     if type(leases) is not list or not all(type(lease) is int for lease in leases):
-        raise ProtocolError(f"The metadata of a {Kind(record.kind).name} is no list of leases.")
+        raise ProtocolError(f"The metadata of a {RecordKind(record.kind).name} is no list of leases.")
     return leases
 
 
 _READERS: dict[int, Callable[[Record], Content]] = {
-    Kind.HELLO: read_hello,
-    Kind.CLOSE: _close,
-    Kind.HANDLE: lambda record: HandleContent(record, *unpack_fields(record, str, list, (int, bytes), int, int)),
-    Kind.CREDIT: lambda record: CreditContent(record.offset, record.total),
-    Kind.RELEASE: lambda record: ReleaseContent(leases_of(record)),
-    Kind.ABORT: lambda record: AbortContent(record.epoch, record.step, *unpack_fields(record, int, str)),
-    Kind.BEAT: lambda record: BeatContent(*unpack_fields(record, int, int, int, int)),
-    Kind.ARENA: lambda record: ArenaAnnounced(*unpack_fields(record, int, int)),
-    Kind.KEY: lambda record: KeyReceived(*unpack_fields(record, int, bytes)),
+    RecordKind.HELLO: read_hello,
+    RecordKind.CLOSE: _close,
+    RecordKind.HANDLE: lambda record: HandleContent(record, *unpack_fields(record, str, list, (int, bytes), int, int)),
+    RecordKind.CREDIT: lambda record: CreditContent(record.offset, record.total),
+    RecordKind.RELEASE: lambda record: ReleaseContent(leases_of(record)),
+    RecordKind.ABORT: lambda record: AbortContent(record.epoch, record.step, *unpack_fields(record, int, str)),
+    RecordKind.BEAT: lambda record: BeatContent(*unpack_fields(record, int, int, int, int)),
+    RecordKind.ARENA: lambda record: ArenaAnnounced(*unpack_fields(record, int, int)),
+    RecordKind.KEY: lambda record: KeyReceived(*unpack_fields(record, int, bytes)),
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorflow.engine.transport.base import Limits
+from actorflow.engine.transport.base import PeerLimits
 from actorflow.engine.transport.errors import FrameTooLarge, ProtocolError
 
 from .frames import Record
@@ -21,7 +21,7 @@ class Credit:
     given back for messages while more than a window of them waits for the application.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: PeerLimits) -> None:
         self.limits = limits
         self.unread = 0
         """The bytes of messages, and of pieces of a message, that the application has not taken."""

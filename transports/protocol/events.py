@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
-from .handshake import Hello
+from .handshake import PeerFacts
 
 
 class ConnectionState(Enum):
@@ -22,7 +22,7 @@ class ConnectionState(Enum):
 class ConnectionOpened:
     """The handshake is done."""
 
-    peer: Hello
+    peer: PeerFacts
 
 
 class MessageReceived(NamedTuple):

@@ -36,7 +36,7 @@ _U32 = 0xFFFFFFFF
 assert HEADER.size == 64
 
 
-class Kind(IntEnum):
+class RecordKind(IntEnum):
     """The kind of a record."""
 
     HELLO = 1
@@ -66,7 +66,7 @@ class Flag:
 ALL_FLAGS = 31  # all bits below it
 _LEAVES = frozenset({int, str, bytes, float, bool, type(None)})
 _FOLLOWS = Flag.FOLLOWS
-_MESSAGE = int(Kind.MESSAGE)
+_MESSAGE = int(RecordKind.MESSAGE)
 
 
 @dataclass(slots=True)
@@ -108,7 +108,10 @@ class TensorRecord(Record):
     __slots__ = ()
 
 
-_CLASSES = {int(kind): Record for kind in Kind} | {Kind.MESSAGE: MessageRecord, Kind.TENSOR: TensorRecord}
+_CLASSES = {int(kind): Record for kind in RecordKind} | {
+    RecordKind.MESSAGE: MessageRecord,
+    RecordKind.TENSOR: TensorRecord,
+}
 
 
 def head(record: Record) -> bytes:
@@ -200,7 +203,7 @@ def parse(frame: memoryview, position: int = 0) -> tuple[Record, int]:
     ) = HEADER.unpack_from(frame, position)
     if magic != MAGIC:
         raise ProtocolError(f"A record begins with {magic!r}, not {MAGIC!r}: the peer does not speak this protocol.")
-    if not _OLDEST <= version <= _NEWEST and kind not in (Kind.HELLO, Kind.CLOSE):
+    if not _OLDEST <= version <= _NEWEST and kind not in (RecordKind.HELLO, RecordKind.CLOSE):
         raise ProtocolError(
             f"A record is of version {version}; versions {VERSIONS[0]} to {VERSIONS[1]} are known here."
         )
@@ -272,11 +275,13 @@ def unpack_fields(record: Record, *types: type | tuple[type, ...]) -> list[Any]:
     """The metadata of `record`, a list with as many entries as `types`, each of its type. Raises ProtocolError."""
     fields = unpack(record.meta)
     if type(fields) is not list or len(fields) != len(types):
-        raise ProtocolError(f"The metadata of a {Kind(record.kind).name} record is no list of {len(types)} entries.")
+        raise ProtocolError(
+            f"The metadata of a {RecordKind(record.kind).name} record is no list of {len(types)} entries."
+        )
     for field, expected in zip(fields, types):
         if not isinstance(field, expected) or (type(field) is bool and expected is not bool):
             raise ProtocolError(
-                f"The metadata of a {Kind(record.kind).name} record has a {type(field).__name__} out of place."
+                f"The metadata of a {RecordKind(record.kind).name} record has a {type(field).__name__} out of place."
             )
     return fields
 

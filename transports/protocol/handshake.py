@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from actorflow.base.process import machine
-from actorflow.engine.transport.base import Identity, Limits
+from actorflow.engine.transport.base import PeerLimits, ProcessIdentity
 from actorflow.engine.transport.errors import ProtocolError
 
-from .frames import VERSIONS, Kind, Record, pack, unpack
+from .frames import VERSIONS, Record, RecordKind, pack, unpack
 
 _LEAST_WINDOW = 64 * 1024
 _MOST = 1 << 62
@@ -32,10 +32,10 @@ class CloseReason(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Hello:
+class PeerFacts:
     """The facts that a side tells of itself."""
 
-    identity: Identity
+    identity: ProcessIdentity
     epoch: int
     versions: tuple[int, int]
     data_window: int
@@ -55,16 +55,16 @@ class Hello:
 
 
 def make_hello(
-    identity: Identity,
+    identity: ProcessIdentity,
     epoch: int,
-    limits: Limits,
+    limits: PeerLimits,
     expects: int | None = None,
     seals: tuple[str, ...] = (),
     sealed_port: int = 0,
     takes_enclosed: bool = False,
-) -> Hello:
+) -> PeerFacts:
     """The hello of this process."""
-    return Hello(
+    return PeerFacts(
         identity=identity,
         epoch=epoch,
         versions=VERSIONS,
@@ -80,7 +80,7 @@ def make_hello(
     )
 
 
-def hello_record(hello: Hello) -> Record:
+def hello_record(hello: PeerFacts) -> Record:
     """`hello` for the wire."""
     meta: dict[str, object] = {
         "versions": list(hello.versions),
@@ -97,10 +97,10 @@ def hello_record(hello: Hello) -> Record:
         meta |= {"seals": list(hello.seals), "sealed_port": hello.sealed_port}
     if hello.takes_enclosed:
         meta["handles"] = True
-    return Record(Kind.HELLO, epoch=hello.epoch, incarnation=hello.identity.incarnation, meta=pack(meta))
+    return Record(RecordKind.HELLO, epoch=hello.epoch, incarnation=hello.identity.incarnation, meta=pack(meta))
 
 
-def read_hello(record: Record) -> Hello:
+def read_hello(record: Record) -> PeerFacts:
     """The hello in `record`. Keys that are not known are left alone, for later versions. Raises ProtocolError."""
     meta = unpack(record.meta)
     if type(meta) is not dict:
@@ -128,8 +128,8 @@ def read_hello(record: Record) -> Hello:
         raise ProtocolError("A HELLO has no pair of numbers under 'versions'.")
     if expects is not None and type(expects) is not int:
         raise ProtocolError("A HELLO has something other than a number under 'expects'.")
-    return Hello(
-        identity=Identity(text("cluster"), text("task"), record.incarnation),
+    return PeerFacts(
+        identity=ProcessIdentity(text("cluster"), text("task"), record.incarnation),
         epoch=record.epoch,
         versions=(versions[0], versions[1]),
         data_window=window("data_window"),
@@ -144,7 +144,7 @@ def read_hello(record: Record) -> Hello:
     )
 
 
-def judge(mine: Hello, theirs: Hello) -> tuple[CloseReason, str] | None:
+def judge(mine: PeerFacts, theirs: PeerFacts) -> tuple[CloseReason, str] | None:
     """Why the two can't talk, in a sentence with both sides' values; None if they can."""
     me, peer = mine.identity, theirs.identity
     if min(mine.versions[1], theirs.versions[1]) < max(mine.versions[0], theirs.versions[0]):
@@ -168,6 +168,6 @@ def judge(mine: Hello, theirs: Hello) -> tuple[CloseReason, str] | None:
     return None
 
 
-def chosen_version(mine: Hello, theirs: Hello) -> int:
+def chosen_version(mine: PeerFacts, theirs: PeerFacts) -> int:
     """The newest version that both speak."""
     return min(mine.versions[1], theirs.versions[1])

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .frames import FRAME_LIMIT, HEADER, Flag, Kind, Record, encode, head, message_piece, pack
+from .frames import FRAME_LIMIT, HEADER, Flag, Record, RecordKind, encode, head, message_piece, pack
 
 _FRAGMENT = 32 * 1024
 _LEASES = 1024
@@ -92,7 +92,7 @@ class Outbox:
             return record.epoch >= epoch if step is None else record.epoch != epoch or record.step != step
 
         for record in self._tokens:
-            if record.kind == Kind.HANDLE and not stays(record):
+            if record.kind == RecordKind.HANDLE and not stays(record):
                 self.unsent(record)
         self._tokens = deque(record for record in self._tokens if stays(record))
         self._tensors = deque(tensor for tensor in self._tensors if stays(tensor.record))
@@ -135,7 +135,7 @@ class Outbox:
                 return frame
         for first in range(0, len(self._leases), _LEASES):
             meta = pack(self._leases[first : first + _LEASES])
-            self._urgent.append(Record(Kind.RELEASE, incarnation=self._incarnation, meta=meta))
+            self._urgent.append(Record(RecordKind.RELEASE, incarnation=self._incarnation, meta=meta))
         self._leases.clear()
         parts: list[bytes] = []
         space = FRAME_LIMIT

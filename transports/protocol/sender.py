@@ -12,7 +12,7 @@ import numpy as np
 from actorflow.engine.transport.errors import ProtocolError
 from actorflow.engine.transport.statistics import EdgeCount
 
-from .frames import HANDLE_CODE, TAG_LIMIT, Flag, Kind, Record, pack, unpack
+from .frames import HANDLE_CODE, TAG_LIMIT, Flag, Record, RecordKind, pack, unpack
 from .outbox import Outbox
 from .tensors import EncodedTensor, described
 
@@ -48,7 +48,7 @@ class Sender:
         """Queues a token. Raises ValueError where its key does not fit into a record."""
         size = len(encoded.body)
         self.copies += encoded.copied
-        record = self._record(Kind.TENSOR, epoch, edge, step, tag, encoded.flags, encoded.meta, size)
+        record = self._record(RecordKind.TENSOR, epoch, edge, step, tag, encoded.flags, encoded.meta, size)
         if size <= INLINE:
             record.flags |= Flag.LAST
             record.body, record.body_size = bytes(encoded.body), size
@@ -76,7 +76,7 @@ class Sender:
         lease, self.next_lease = self.next_lease, self.next_lease + 1
         meta = pack([*_described(encoded.meta), arena, offset, lease])
         size = len(encoded.body) if total is None else total
-        record = self._record(Kind.HANDLE, epoch, edge, step, tag, encoded.flags | Flag.LAST, meta, size)
+        record = self._record(RecordKind.HANDLE, epoch, edge, step, tag, encoded.flags | Flag.LAST, meta, size)
         self.leases[lease] = keep
         self._outbox.put_token(record)
         self.handles += 1
@@ -120,7 +120,7 @@ class Sender:
         entry.bytes += size
 
     def _record(
-        self, kind: Kind, epoch: int, edge: int, step: int, tag: bytes, flags: int, meta: bytes, total: int
+        self, kind: RecordKind, epoch: int, edge: int, step: int, tag: bytes, flags: int, meta: bytes, total: int
     ) -> Record:
         if not 0 <= edge < 1 << 32 or not 0 <= step < 1 << 64 or len(tag) > TAG_LIMIT:
             raise ValueError(f"Edge {edge}, step {step} and a tag of {len(tag)} bytes do not fit into a record.")

@@ -10,11 +10,11 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from actorflow.engine.transport.base import Endpoint, Identity, Reach
+from actorflow.engine.transport.base import Endpoint, ProcessIdentity, Reach
 from actorflow.engine.transport.factory import Arena, TransportFactory
 
 
-def _open(me: Identity, *, listen: str | None = None, **options: Any) -> Endpoint:
+def _open(me: ProcessIdentity, *, listen: str | None = None, **options: Any) -> Endpoint:
     return ShmEndpoint(me, listen=listen is not None, **options)
 
 

@@ -138,7 +138,7 @@ class SharedArena:
                 self._sizes.insert(index, size)
 
 
-class Block:
+class ArenaBlock:
     """A block that goes back to its arena when no one holds this object any more."""
 
     __slots__ = ("_arena", "memory")

@@ -14,7 +14,7 @@ import numpy as np
 
 from actorflow.engine.device.sharing import PeerMemory, PeerTensor, SharedTensor
 from actorflow.engine.runtime.tokens import DEAD
-from actorflow.engine.transport.base import Identity, Peer, Reach
+from actorflow.engine.transport.base import Peer, ProcessIdentity, Reach
 from actorflow.engine.transport.errors import PeerLost, ProtocolError
 
 from ..channel import BaseChannel
@@ -23,7 +23,7 @@ from ..protocol.frames import FRAME_LIMIT, follows, head_size
 from ..protocol.leases import PeerLeases
 from ..protocol.sender import INLINE, EnclosedTensor
 from ..protocol.tensors import EncodedTensor, TensorForm, encode_in_place, encode_token, rounded, view_of
-from .arena import Block, map_arena
+from .arena import ArenaBlock, map_arena
 
 if TYPE_CHECKING:
     from .endpoint import ShmEndpoint
@@ -47,7 +47,7 @@ class _Copy:
     step: int
     tag: bytes
     encoded: EncodedTensor
-    block: Block
+    block: ArenaBlock
     epoch: int
     done: int = 0
 
@@ -66,7 +66,7 @@ class ShmChannel(BaseChannel):
         self._wire = wire
         self._server = server
         self._pid, uid = user_of(wire)
-        self.peer = Peer(Identity("", "", 0), address, f"uid:{uid}")
+        self.peer = Peer(ProcessIdentity("", "", 0), address, f"uid:{uid}")
         self._arena_sent = endpoint.arena is None
         self._unsent: list[Any] = []
         self._writing = False
@@ -128,7 +128,7 @@ class ShmChannel(BaseChannel):
             core.send(edge, step, tag, encoded)
         elif (memory := arena.take(size)) is not None:
             core.sender.copies += encoded.copied
-            self._copies.append(_Copy(edge, step, tag, encoded, Block(arena, memory), core.epoch))
+            self._copies.append(_Copy(edge, step, tag, encoded, ArenaBlock(arena, memory), core.epoch))
         else:
             self.fallbacks += 1
             core.send(edge, step, tag, encoded)

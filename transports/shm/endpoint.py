@@ -16,7 +16,7 @@ from typing import Any
 import anyio
 
 from actorflow.base.reports.logs import get_logger
-from actorflow.engine.transport.base import Channel, Identity
+from actorflow.engine.transport.base import Channel, ProcessIdentity
 from actorflow.engine.transport.errors import HandshakeRejected
 from actorflow.errors import UnavailableError
 
@@ -42,7 +42,9 @@ class ShmEndpoint(BaseEndpoint):
 
     name = "shm"
 
-    def __init__(self, me: Identity, *, listen: bool = True, arena: SharedArena | None = None, **options: Any) -> None:
+    def __init__(
+        self, me: ProcessIdentity, *, listen: bool = True, arena: SharedArena | None = None, **options: Any
+    ) -> None:
         super().__init__(me, **options)
         self.arena = arena
         self.parting: set[ShmChannel] = set()

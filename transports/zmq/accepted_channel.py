@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import zmq
 
-from actorflow.engine.transport.base import Identity, Peer
+from actorflow.engine.transport.base import Peer, ProcessIdentity
 from actorflow.engine.transport.errors import PeerLost, ProtocolError
 
 from ..protocol.events import ConnectionOpened
@@ -29,7 +29,7 @@ class AcceptedChannel(ZmqChannel):
         )
         self.has_sealed_lane = False
         """Whether the peer has greeted there."""
-        self.peer = Peer(Identity("", "", 0), "", user)
+        self.peer = Peer(ProcessIdentity("", "", 0), "", user)
 
     def greet(self, hello: bytes) -> None:
         """Answers the peer's HELLO."""

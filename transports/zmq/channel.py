@@ -16,7 +16,7 @@ from actorflow.engine.transport.errors import PeerLost, ProtocolError
 
 from ..channel import BaseChannel
 from ..protocol.events import KeyReceived
-from ..protocol.handshake import Hello
+from ..protocol.handshake import PeerFacts
 from ..protocol.receiver import CHUNK_LIMIT
 from .sealing import TAG_SIZE, Opener, Sealer
 from .sockets import NOW, Socket, rest
@@ -42,7 +42,7 @@ class ZmqChannel(BaseChannel):
     _is_sealed: bool | None = False
     """Whether chunks take the sealed lane; None while that is not known."""
 
-    def _agree_on_seal(self, mine: Hello, peer: Hello, port: int) -> bool:
+    def _agree_on_seal(self, mine: PeerFacts, peer: PeerFacts, port: int) -> bool:
         """Makes the ends of a sealed lane, to the listening side's port, if both sides can have such a lane: whether they can.
         Each side offers one cipher, so both come to the same answer."""
         common = [seal for seal in mine.seals if seal in peer.seals]

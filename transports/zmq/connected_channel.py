@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import zmq
 
 from actorflow.base.reports.logs import get_logger
-from actorflow.engine.transport.base import Identity, Peer
+from actorflow.engine.transport.base import Peer, ProcessIdentity
 from actorflow.engine.transport.errors import HandshakeRejected, PeerLost, ProtocolError
 
 from ..protocol.events import ConnectionOpened
@@ -64,7 +64,7 @@ class ConnectedChannel(ZmqChannel):
         tell: Callable[[str], None],
     ) -> None:
         super().__init__(endpoint, address, expects=incarnation, chunk=chunk_size(endpoint))
-        self.peer = Peer(Identity("", "", 0), address, (key or endpoint.keys.public) if endpoint.keys else None)
+        self.peer = Peer(ProcessIdentity("", "", 0), address, (key or endpoint.keys.public) if endpoint.keys else None)
         self._tell = tell
         self._refusals = 0
         self._connected = [0.0, 0.0]

@@ -18,12 +18,12 @@ import zmq
 from anyio.lowlevel import checkpoint
 
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
-from actorflow.engine.transport.base import Channel, Identity
+from actorflow.engine.transport.base import Channel, ProcessIdentity
 from actorflow.engine.transport.errors import HandshakeRejected, PeerLost
 from actorflow.engine.transport.factory import KeyPair
 from actorflow.errors import UnavailableError, with_topic
 
-from ..endpoint import BaseEndpoint, Progress, not_reached
+from ..endpoint import BaseEndpoint, ConnectionProgress, not_reached
 from ..protocol.frames import HEADER
 from ..protocol.receiver import CHUNK_LIMIT
 from .accepted_channel import AcceptedChannel
@@ -76,7 +76,7 @@ class ZmqEndpoint(BaseEndpoint):
 
     def __init__(
         self,
-        me: Identity,
+        me: ProcessIdentity,
         *,
         listen: str | None = None,
         advertise: str | None = None,
@@ -138,7 +138,7 @@ class ZmqEndpoint(BaseEndpoint):
     ) -> Channel:
         self.check_open()
         host, port = parse_address(address)
-        tell = Progress(progress)
+        tell = ConnectionProgress(progress)
         why: BaseException | None = None
         refused: HandshakeRejected | None = None
         refusals = 0

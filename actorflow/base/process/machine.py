@@ -47,7 +47,7 @@ class Machine(Protocol):
 
     @property
     def files(self) -> Any:
-        """The machine's file system, as `actorflow.checkpoint.stores.files.Files`; None for the operating system's."""
+        """The machine's file system, as `actorflow.checkpoint.stores.files.FileOperations`; None for the operating system's."""
 
     @property
     def process(self) -> str:

@@ -1,7 +1,7 @@
 """How files fall into records: whole, lines, fixed lengths, TFRecord.
 
-A `Format` is a pure function of some bytes and their position: it gives the records that are whole and says at which position
-it wants to go on, and with how many bytes. It does not know the reader of the bytes, nor their source.
+A `RecordFormat` is a pure function of some bytes and their position: it gives the records that are whole, and says at which
+position it wants to go on, and with how many bytes. It does not know the reader of the bytes, nor their source.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Position(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class RecordPiece:
     """The contents of some bytes: the records' `values`, the offsets at which each of them ends, and the numbers that make their
     keys with the file's name (none where a file is one record).
 
@@ -38,8 +38,8 @@ class Piece:
     damage: str | None = None
 
 
-class Format(Protocol):
-    def split(self, data: bytes, at: Position, at_end: bool) -> Piece:
+class RecordFormat(Protocol):
+    def split(self, data: bytes, at: Position, at_end: bool) -> RecordPiece:
         """The records in `data`, which stands at `at` of the file; `at_end` says that nothing follows."""
 
 
@@ -47,13 +47,13 @@ class Format(Protocol):
 class WholeFile:
     """One record, labelled with nothing."""
 
-    def split(self, data: bytes, at: Position, at_end: bool) -> Piece:
+    def split(self, data: bytes, at: Position, at_end: bool) -> RecordPiece:
         if at.number:
-            return Piece((), (), None, at, finished=True)
+            return RecordPiece((), (), None, at, finished=True)
         if not at_end:
-            return Piece((), (), None, at, wanted=2 * len(data) + 1)
+            return RecordPiece((), (), None, at, wanted=2 * len(data) + 1)
         end = at.offset + len(data)
-        return Piece([data], [end], None, Position(end, 1), finished=True)
+        return RecordPiece([data], [end], None, Position(end, 1), finished=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Lines:
 
     skip: int = 0
 
-    def split(self, data: bytes, at: Position, at_end: bool) -> Piece:
+    def split(self, data: bytes, at: Position, at_end: bool) -> RecordPiece:
         lines = data.split(b"\n")
         rest = lines.pop()
         if at_end and rest:
@@ -74,7 +74,7 @@ class Lines:
         left_out = min(len(lines), max(0, self.skip - at.number))
         values = [line[:-1] if line.endswith(b"\r") else line for line in lines[left_out:]]
         labels = range(at.number + left_out + 1, after.number + 1)
-        return Piece(values, ends[left_out:], labels, after, wanted=2 * len(rest) + 1, finished=at_end)
+        return RecordPiece(values, ends[left_out:], labels, after, wanted=2 * len(rest) + 1, finished=at_end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class FixedLength:
         around = f"excluding the header ({self.header_bytes} bytes) and footer ({self.footer_bytes} bytes)"
         return f"{around} it has {body} bytes, which is not an exact multiple of the record length ({self.record_bytes} bytes)"
 
-    def split(self, data: bytes, at: Position, at_end: bool) -> Piece:
+    def split(self, data: bytes, at: Position, at_end: bool) -> RecordPiece:
         first = self.header_bytes + at.number * self.hop - at.offset
         last = len(data) - self.footer_bytes - self.record_bytes  # where a record may begin
         begins = range(first, last + 1, self.hop)
@@ -118,16 +118,18 @@ class FixedLength:
         ends = [at.offset + begin + self.hop for begin in begins]
         size = self.record_bytes + self.footer_bytes
         damage = self.misfit(at.offset + len(data)) if at_end else None
-        return Piece(values, ends, range(at.number, after), start, size, at_end and damage is None, damage)
+        return RecordPiece(values, ends, range(at.number, after), start, size, at_end and damage is None, damage)
 
 
 @dataclass(frozen=True, slots=True)
 class TFRecords:
     """TensorFlow's record files, labelled with the offset at which a record starts."""
 
-    def split(self, data: bytes, at: Position, at_end: bool) -> Piece:
+    def split(self, data: bytes, at: Position, at_end: bool) -> RecordPiece:
         frames = tfrecord.split(data, at_end)
         starts = [at.offset + start for start in frames.starts]
         place = Position(at.offset + frames.end, at.number + len(starts))
         finished = at_end and frames.damage is None
-        return Piece(frames.records, [*starts[1:], place.offset], starts, place, frames.wanted, finished, frames.damage)
+        return RecordPiece(
+            frames.records, [*starts[1:], place.offset], starts, place, frames.wanted, finished, frames.damage
+        )

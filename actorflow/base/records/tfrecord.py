@@ -41,7 +41,7 @@ def join(records: Sequence[bytes]) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Frames:
+class RecordFrames:
     """The whole records of some bytes.
 
     `starts` has the offset of each record's header, `end` the offset after the last. `wanted` is how many bytes from
@@ -55,7 +55,7 @@ class Frames:
     damage: str | None
 
 
-def split(data: bytes, at_end: bool) -> Frames:
+def split(data: bytes, at_end: bool) -> RecordFrames:
     """The records that `data` starts with; `at_end` tells that nothing comes after it.
 
     A damaged or cut record ends them: those before it are given, and `damage` describes it.
@@ -68,7 +68,7 @@ def split(data: bytes, at_end: bool) -> Frames:
             damage = _DAMAGES[1]
     if damage is None and at_end and left:
         damage = f"it is cut off: {left} bytes are left of {need if need > HEADER else 'its header'}"
-    return Frames(records, starts, position, need, damage)
+    return RecordFrames(records, starts, position, need, damage)
 
 
 def provide(function: Cut) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SeriesPlace:
     """The place of a tensor in a call of a series.
 
     Args:
@@ -26,7 +26,7 @@ class Place:
     begin: int
 
 
-class Step(Protocol):
+class SeriesStep(Protocol):
     """The work of a node's kernel, as a part of a series."""
 
     @property
@@ -34,7 +34,7 @@ class Step(Protocol):
         """The positions of the node's inputs that it reads. The others are constants that it knows."""
 
     def join(
-        self, steps: Sequence[Step], places: Sequence[Sequence[Place]], given: int, sizes: Sequence[int]
+        self, steps: Sequence[SeriesStep], places: Sequence[Sequence[SeriesPlace]], given: int, sizes: Sequence[int]
     ) -> Callable[..., None] | None:
         """The function that does several steps in order, this step first; None if they can't be joined.
 
@@ -46,15 +46,15 @@ class Step(Protocol):
         """
 
 
-_steps: weakref.WeakKeyDictionary[Callable[..., Any], Step] = weakref.WeakKeyDictionary()
+_steps: weakref.WeakKeyDictionary[Callable[..., Any], SeriesStep] = weakref.WeakKeyDictionary()
 
 
-def offer(kernel: Callable[..., Any], step: Step) -> None:
+def offer(kernel: Callable[..., Any], step: SeriesStep) -> None:
     """Says that a prepared kernel has a step."""
     _steps[kernel] = step
 
 
-def step_of(kernel: Callable[..., Any]) -> Step | None:
+def step_of(kernel: Callable[..., Any]) -> SeriesStep | None:
     """The step of a kernel; None for a kernel without a step."""
     try:
         return _steps.get(kernel)

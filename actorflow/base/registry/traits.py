@@ -59,8 +59,8 @@ class Loop:
 
     Args:
         lower: `lower(attrs, *values)` writes it: `attrs` are the node's, each value is an
-            `actorflow.engine.runtime.codegen.jit_recipe.Value` of an input, and the result is one of the output, or None where
-            these attributes or types have no loop.
+            `actorflow.engine.runtime.codegen.jit_recipe.RecipeValue` of an input, and the result is one of the output, or None
+            where these attributes or types have no loop.
         types: the element types of the first input that it takes.
         calls: the functions that it calls, such as "exp". A compiler without all of these leaves the op to its kernel.
         broadcasts: whether inputs are broadcast. If not, all that are no scalars have the output's shape.

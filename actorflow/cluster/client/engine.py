@@ -40,7 +40,7 @@ from actorflow.cluster.wire.messages import (
     Waits,
 )
 from actorflow.cluster.wire.signatures import encode_inline
-from actorflow.engine.passes.compile import Signature
+from actorflow.engine.passes.compile import RunSignature
 from actorflow.engine.passes.options import PlanOptions
 from actorflow.engine.placement.measuring import NodeMeasurement, decode_observed, encode_observed
 from actorflow.engine.placement.search.codec import decode_problem
@@ -133,11 +133,11 @@ class RemoteEngine(StepCounts):
         """The link to the master, with a session there. Raises UnavailableError, HandshakeRejected."""
         return await self.remote.connected()
 
-    def asked(self, plan: RemotePlan) -> tuple[Signature, bool] | None:
+    def asked(self, plan: RemotePlan) -> tuple[RunSignature, bool] | None:
         """The signature of a plan, and whether the plan is coalesced; None for a plan that is not in force."""
         return (plan.signature, plan.coalesce) if self.remote.is_current(plan) else None
 
-    async def plan(self, signature: Signature, *, coalesce: bool = True, trial: bool = False) -> RemotePlan:
+    async def plan(self, signature: RunSignature, *, coalesce: bool = True, trial: bool = False) -> RemotePlan:
         """The master's plan for `signature`. The new nodes of the graph go there first."""
         return await self.remote.plan(signature, coalesce=coalesce, trial=trial)
 
@@ -225,7 +225,7 @@ class RemoteEngine(StepCounts):
         rows = msgpack.unpackb(await link.call(Waits(self.remote.number, False)))
         return [step for step, idle, _ in rows if idle is not None]
 
-    async def start_partial(self, plan: RemotePlan, signature: Signature) -> PartialStep:
+    async def start_partial(self, plan: RemotePlan, signature: RunSignature) -> PartialStep:
         """One step in parts, whose request is open until it has ended."""
         if self._root is None:
             self._root = BackgroundTasks()

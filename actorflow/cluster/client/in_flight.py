@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 
 from actorflow.cluster.wire.rpc import interrupt
-from actorflow.engine.passes.compile import Signature
+from actorflow.engine.passes.compile import RunSignature
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.engine.session.waiting.admission import Admission
 from actorflow.engine.session.waiting.deadlock import STANDSTILL_SECONDS
@@ -30,7 +30,7 @@ class InFlightStep:
     to its request, and a part ends with its `scope`. `refused` is the error of a step that waits if too many steps do."""
 
     step: int
-    signature: Signature
+    signature: RunSignature
     loop: asyncio.AbstractEventLoop
     since: float
     scope: anyio.CancelScope | None
@@ -77,7 +77,7 @@ class InFlightSteps:
         """In the order in which they began."""
         return iter(self._flights)
 
-    def begin(self, step: int, signature: Signature, scope: anyio.CancelScope | None = None) -> InFlightStep:
+    def begin(self, step: int, signature: RunSignature, scope: anyio.CancelScope | None = None) -> InFlightStep:
         """A step that has a place, or a part of a step, which `scope` ends, is about to be asked for."""
         loop = asyncio.get_running_loop()
         flight = InFlightStep(step, signature, loop, loop.time(), scope)

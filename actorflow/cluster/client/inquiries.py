@@ -15,7 +15,7 @@ from actorflow.cluster.wire.endpoints import Open, open_endpoints
 from actorflow.cluster.wire.links import CONNECT_SECONDS, REPLY_SECONDS, Links
 from actorflow.cluster.wire.messages import Pending, ResetAll, Status
 from actorflow.engine.transport import installed
-from actorflow.engine.transport.base import Identity
+from actorflow.engine.transport.base import ProcessIdentity
 from actorflow.engine.transport.errors import HandshakeRejected
 from actorflow.errors import OpError
 
@@ -27,7 +27,7 @@ RESET_SECONDS = CONNECT_SECONDS + REPLY_SECONDS + 0.5
 def connect(target: Target, open: Open | None = None, transport: str = "auto") -> Links:
     """The links of a client, none of them open yet."""
     task = f"/client:{machine.current().process}-{machine.fresh_hex(4)}"
-    me = Identity("", task, machine.fresh_incarnation())
+    me = ProcessIdentity("", task, machine.fresh_incarnation())
     opened = open or open_endpoints(installed.for_target(transport, target.address), credentials=target.credentials)
     return Links(me, opened)
 

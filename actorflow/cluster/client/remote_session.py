@@ -31,7 +31,7 @@ from actorflow.cluster.wire.messages import (
     Request,
 )
 from actorflow.cluster.wire.signatures import encode_signature
-from actorflow.engine.passes.compile import Signature
+from actorflow.engine.passes.compile import RunSignature
 from actorflow.engine.passes.options import PlanOptions
 from actorflow.engine.runtime.event_loops.running import running_loop
 from actorflow.engine.session.waiting.deadline import note
@@ -51,7 +51,7 @@ class RemotePlan:
     many times that all plans were forgotten."""
 
     number: int
-    signature: Signature
+    signature: RunSignature
     coalesce: bool
     connection: Link
     generation: int
@@ -197,7 +197,7 @@ class RemoteSession:
         """Whether the plan is in force, over the connection that there is."""
         return plan.connection is self.link and plan.generation == self._generation
 
-    async def plan(self, signature: Signature, *, coalesce: bool = True, trial: bool = False) -> RemotePlan:
+    async def plan(self, signature: RunSignature, *, coalesce: bool = True, trial: bool = False) -> RemotePlan:
         """The master's plan for `signature`. The new nodes of the graph go there first."""
         link = await self.connected()
         key = (signature.key, coalesce, trial)

@@ -17,7 +17,7 @@ from actorflow.cluster.wire.messages import Register
 from actorflow.cluster.wire.signatures import Form
 from actorflow.cluster.worker.task_partition import CrossTaskEdge, TaskPartition, encode_partition
 from actorflow.cluster.worker.worker import Owner, Worker
-from actorflow.engine.passes.compile import Signature
+from actorflow.engine.passes.compile import RunSignature
 from actorflow.engine.session.waiting.deadline import noted_by, noting
 from actorflow.engine.session.waiting.diagnosis import ResourceUsers
 from actorflow.graph.node import Node
@@ -57,7 +57,7 @@ class MasterPlan:
     partitioned: PartitionedGraph
     forms: tuple[Form, ...]
     partial: bool = False
-    origin: tuple[Signature, bool] | None = None
+    origin: tuple[RunSignature, bool] | None = None
     """The signature, and whether the plan is coalesced."""
     members: tuple[RegisteredPartition, ...] = ()
     stale: bool = False

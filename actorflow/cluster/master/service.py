@@ -48,7 +48,7 @@ from actorflow.engine.placement.simulation.link_costs import LinkCosts, links_fr
 from actorflow.engine.runtime.diagnostics.trace import Trace
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.engine.runtime.event_loops.step_result import StepResult
-from actorflow.engine.transport.base import Identity
+from actorflow.engine.transport.base import ProcessIdentity
 from actorflow.errors import (
     AbortedError,
     FailedPreconditionError,
@@ -71,7 +71,7 @@ class MasterService:
     def __init__(
         self,
         cluster: ClusterSpec,
-        me: Identity,
+        me: ProcessIdentity,
         worker: Worker,
         reach: Callable[[str, str], Awaitable[Link]],
         root: BackgroundTasks,

@@ -25,7 +25,7 @@ from actorflow.cluster.wire.links import REPLY_SECONDS, Link
 from actorflow.cluster.wire.messages import Costs, LinkTraffic, Release
 from actorflow.cluster.worker.task_partition import unknown_op
 from actorflow.cluster.worker.worker import Worker
-from actorflow.engine.passes.compile import Signature
+from actorflow.engine.passes.compile import RunSignature
 from actorflow.engine.passes.options import PlanOptions
 from actorflow.engine.placement.measuring import NodeMeasurement, decode_observed
 from actorflow.engine.placement.search.problem import SearchProblem
@@ -155,7 +155,7 @@ class MasterSession:
 
     async def prepare(
         self,
-        signature: Signature,
+        signature: RunSignature,
         coalesce: bool,
         trial: bool = False,
     ) -> int:

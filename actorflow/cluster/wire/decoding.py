@@ -16,7 +16,7 @@ from actorflow.cluster.wire.messages import Request
 from actorflow.errors import InvalidArgumentError
 
 
-class Field(NamedTuple):
+class DecodedField(NamedTuple):
     """A field's name, the types that msgpack may give for it, what those of a list's or map's entries are (empty: any), and the
     least number that is too large for it."""
 
@@ -90,11 +90,11 @@ def _fit(value: Any, within: tuple[Any, ...]) -> bool:
 
 
 @cache
-def _fields_of(method: str) -> tuple[Field, ...]:
+def _fields_of(method: str) -> tuple[DecodedField, ...]:
     kind = REQUESTS[method]
     hints = typing.get_type_hints(kind)
     return tuple(
-        Field(field.name, _allowed(hint := hints[field.name]), _within(hint), _BOUNDS.get(field.name, 1 << 63))
+        DecodedField(field.name, _allowed(hint := hints[field.name]), _within(hint), _BOUNDS.get(field.name, 1 << 63))
         for field in fields(kind)
     )
 

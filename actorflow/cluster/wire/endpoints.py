@@ -11,11 +11,11 @@ from actorflow.base.process import machine
 from actorflow.base.registry import plugins
 from actorflow.cluster.config.credentials import Credentials
 from actorflow.engine.transport import installed
-from actorflow.engine.transport.base import Channel, Endpoint, Identity, Reach
+from actorflow.engine.transport.base import Channel, Endpoint, ProcessIdentity, Reach
 from actorflow.engine.transport.factory import Arena, TransportFactory
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError
 
-Open = Callable[[Identity, Callable[[Channel], object]], "Endpoints"]
+Open = Callable[[ProcessIdentity, Callable[[Channel], object]], "Endpoints"]
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ def open_endpoints(
         )
     control_options = {name: value for name, value in (options or {}).items() if name in control.options}
 
-    def opened(me: Identity, accept: Callable[[Channel], object]) -> Endpoints:
+    def opened(me: ProcessIdentity, accept: Callable[[Channel], object]) -> Endpoints:
         arguments: dict[str, Any] = {"listen": listen, "accept": accept, "epoch": epoch, **control_options}
         if control.reach is Reach.ANY:
             arguments["advertise"] = advertise

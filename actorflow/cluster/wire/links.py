@@ -21,7 +21,7 @@ from actorflow.engine.device.sharing import SharingDevice
 from actorflow.engine.runtime.diagnostics.step_spans import MOST_CONTEXT
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.engine.session.waiting.deadline import note
-from actorflow.engine.transport.base import Channel, Identity
+from actorflow.engine.transport.base import Channel, ProcessIdentity
 from actorflow.errors import AbortedError, FailedPreconditionError, InvalidArgumentError, OpError, UnavailableError
 
 _LATE_SECONDS = 0.5
@@ -65,7 +65,7 @@ class Link:
         self.spans[step] = context[:MOST_CONTEXT]
 
     @property
-    def identity(self) -> Identity:
+    def identity(self) -> ProcessIdentity:
         """The identity of the peer."""
         return self.control.peer.identity
 
@@ -155,21 +155,21 @@ class Links:
 
     def __init__(
         self,
-        me: Identity,
-        open_endpoints: Callable[[Identity, Callable[[Channel], object]], Endpoints],
+        me: ProcessIdentity,
+        open_endpoints: Callable[[ProcessIdentity, Callable[[Channel], object]], Endpoints],
         serve: Callable[[Link], Mapping[str, Handler]] | None = None,
         root: BackgroundTasks | None = None,
     ) -> None:
         self.me = me
         self.outbound: dict[str, Link] = {}
-        self.inbound: dict[Identity, Link] = {}
+        self.inbound: dict[ProcessIdentity, Link] = {}
         self.sharing: Sequence[SharingDevice] = ()
         """The devices here whose memory peers on this host may read."""
         self._serve = serve
         self._root = root
         self._accepted: dict[Link, None] = {}
         """All that were opened to this process and are alive: a peer may open one again while the former one ends."""
-        self._unattached: dict[Identity, Channel] = {}
+        self._unattached: dict[ProcessIdentity, Channel] = {}
         self._opening: dict[str, _Opening] = {}
         self.endpoints = open_endpoints(me, self._accept)
         self.on_epoch: Callable[[int], object] = self.endpoints.set_epoch
@@ -348,7 +348,7 @@ class Links:
         channel.on_end(lambda error: self._left(link))
         link.rpc.start({**self._serve(link), "attach": attach, "share": share}, self._root)
 
-    def _left_unattached(self, identity: Identity, channel: Channel) -> None:
+    def _left_unattached(self, identity: ProcessIdentity, channel: Channel) -> None:
         """A channel for tensors has ended. If it belongs to no link, no one takes what has come over it."""
         if self._unattached.get(identity) is channel:
             del self._unattached[identity]

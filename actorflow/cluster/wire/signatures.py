@@ -20,7 +20,7 @@ import numpy as np
 from actorflow.base import dtypes
 from actorflow.base.dtypes import DType, as_dtype
 from actorflow.base.shapes import Shape, compatible, show
-from actorflow.engine.passes.compile import Signature
+from actorflow.engine.passes.compile import RunSignature
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.node import Node, TensorId
 
@@ -33,7 +33,7 @@ _TYPES = {d.name: np.dtype(d.numpy_dtype) for d in dtypes.ALL if d not in (dtype
 _NAMES = {dtype: name for name, dtype in _TYPES.items()}
 
 
-def encode_signature(signature: Signature) -> bytes:
+def encode_signature(signature: RunSignature) -> bytes:
     """`signature` in msgpack."""
     packed: bytes = msgpack.packb(
         [
@@ -47,7 +47,7 @@ def encode_signature(signature: Signature) -> bytes:
     return packed
 
 
-def decode_signature(data: bytes, nodes: Mapping[str, Node]) -> Signature:
+def decode_signature(data: bytes, nodes: Mapping[str, Node]) -> RunSignature:
     """The way back, for the graph of these nodes. Raises InvalidArgumentError for data that are no signature, or do not
     fit the graph."""
     try:
@@ -56,7 +56,7 @@ def decode_signature(data: bytes, nodes: Mapping[str, Node]) -> Signature:
         values: Any = more[1] if len(more) > 1 else []
         if type(partial) is not bool or (partial and values) or len(more) > 2:
             raise ValueError("its fourth entry is no boolean, or goes with no fifth one")
-        signature = Signature(
+        signature = RunSignature(
             dict(map(decode_feed, feeds)),
             tuple(map(decode_tensor_id, fetches)),
             tuple(map(_text, targets)),

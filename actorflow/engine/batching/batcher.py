@@ -20,7 +20,7 @@ from typing import Any
 
 import anyio
 
-from actorflow.engine.batching.rows import Batch, Batching
+from actorflow.engine.batching.rows import Batching, RequestBatch
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.errors import (
@@ -44,7 +44,7 @@ Done = Callable[["Sequence[Any] | None", "Exception | None"], None]
 
 
 @dataclass(slots=True, eq=False)
-class Pending:
+class PendingRequest:
     """A request that waits, or runs. `done` is None when it was answered or given up."""
 
     batcher: Batcher
@@ -67,12 +67,12 @@ class Pending:
 class _Step:
     """A step that runs, its requests, and what stops it."""
 
-    requests: list[Pending]
+    requests: list[PendingRequest]
     begun: float
     scope: anyio.CancelScope | None = None
 
     @property
-    def live(self) -> list[Pending]:
+    def live(self) -> list[PendingRequest]:
         """The requests that someone waits for."""
         return [request for request in self.requests if request.done is not None]
 
@@ -88,7 +88,7 @@ class Batcher:
 
     def __init__(self, run: Run, batching: Batching, observe: Callable[[int], None] = lambda rows: None) -> None:
         self._run, self._batching, self._observe = run, batching, observe
-        self._queues: dict[tuple[Any, ...], deque[Pending]] = {}
+        self._queues: dict[tuple[Any, ...], deque[PendingRequest]] = {}
         self._steps: set[_Step] = set()
         self._waiting = 0
         self._seconds = 0.0  # of a request, measured: the time between the ends of steps, by their requests
@@ -115,7 +115,7 @@ class Batcher:
 
     def begin(
         self, key: tuple[Any, ...], arrays: list[Any], rows: int | None, deadline: float | None, done: Done
-    ) -> Pending:
+    ) -> PendingRequest:
         """Puts a request into the queue.
 
         Args:
@@ -142,7 +142,7 @@ class Batcher:
                 self._set_alarm(deadline)
         if rows is None or rows > self._batching.max_size or not rows:
             key = (*key, object())  # it runs alone
-        request = Pending(self, key, arrays, rows or 1, deadline, now, done)
+        request = PendingRequest(self, key, arrays, rows or 1, deadline, now, done)
         queue = self._queues.get(key)
         if queue is None:
             queue = self._queues[key] = deque()
@@ -182,7 +182,7 @@ class Batcher:
         finally:
             self.give_up(request)
 
-    def give_up(self, request: Pending) -> None:
+    def give_up(self, request: PendingRequest) -> None:
         """No one waits for a request any more. If it waits it never runs, and a step of which all are given up is stopped."""
         if request.done is None:
             return
@@ -197,7 +197,7 @@ class Batcher:
         if step.scope is not None and not step.live:
             step.scope.cancel()
 
-    def _forget(self, request: Pending) -> None:
+    def _forget(self, request: PendingRequest) -> None:
         """Takes a request out of the queue."""
         queue = self._queues[request.key]
         queue.remove(request)
@@ -260,7 +260,7 @@ class Batcher:
         self._start(queue)
         self._wake()  # others of the loop have their turn before the next batch
 
-    def _fills(self, queue: deque[Pending]) -> bool:
+    def _fills(self, queue: deque[PendingRequest]) -> bool:
         """Whether a queue has the rows of a whole batch."""
         rows = 0
         for request in queue:
@@ -273,7 +273,7 @@ class Batcher:
         self._timer = None
         self._look()
 
-    def _start(self, queue: deque[Pending]) -> None:
+    def _start(self, queue: deque[PendingRequest]) -> None:
         taken = [queue.popleft()]
         rows = taken[0].rows
         while queue and rows + queue[0].rows <= self._batching.max_size:
@@ -294,7 +294,7 @@ class Batcher:
 
     def _begun(self, step: _Step) -> Awaitable[object] | None:
         """Runs a step. Gives what is left to wait for; None where all of its requests have their answers."""
-        batch = Batch(step.requests, self._batching)
+        batch = RequestBatch(step.requests, self._batching)
         limits = [request.deadline for request in step.requests]
         left = None if None in limits else max(limits) - self.now()  # type: ignore[type-var,operator]
         try:
@@ -306,14 +306,14 @@ class Batcher:
             return self._failed(step, error)
         return self._waited(step, batch, result)
 
-    def _deliver(self, step: _Step, batch: Batch, outputs: Sequence[Any]) -> None:
+    def _deliver(self, step: _Step, batch: RequestBatch, outputs: Sequence[Any]) -> None:
         """Gives each request its part of the outputs."""
         divided = batch.divided(outputs)
         self._observe(batch.rows)
         for request, rows in zip(step.requests, divided):
             request.settle(rows, None)
 
-    async def _waited(self, step: _Step, batch: Batch, result: StepResult[list[Any]]) -> None:
+    async def _waited(self, step: _Step, batch: RequestBatch, result: StepResult[list[Any]]) -> None:
         try:
             self._deliver(step, batch, await result)
         except Exception as error:
@@ -380,5 +380,5 @@ class Batcher:
         self._rest()
 
 
-def _since(queue: deque[Pending]) -> float:
+def _since(queue: deque[PendingRequest]) -> float:
     return queue[0].since

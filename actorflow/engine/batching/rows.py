@@ -1,4 +1,4 @@
-"""`Batching`: how requests are put together; and `Batch`: the rows of those that go through one step."""
+"""`Batching`: how requests are put together; and `RequestBatch`: the rows of those that go through one step."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Batching:
         return next((size for size in self.sizes if size >= rows), rows)
 
 
-class Rows(Protocol):
+class RequestRows(Protocol):
     """The part of a request that a batch takes."""
 
     key: tuple[Any, ...]
@@ -65,12 +65,12 @@ class Rows(Protocol):
     rows: int
 
 
-class Batch:
+class RequestBatch:
     """The rows of requests that go through one step together, and the division of its outputs."""
 
     __slots__ = ("_is_padded", "_size", "requests", "rows")
 
-    def __init__(self, requests: Sequence[Rows], batching: Batching) -> None:
+    def __init__(self, requests: Sequence[RequestRows], batching: Batching) -> None:
         self.requests = requests
         self.rows = sum([request.rows for request in requests])
         key = requests[0].key

@@ -47,7 +47,7 @@ _WAITS = (
 _numbers = itertools.count()
 
 
-class Prepared:
+class PreparedOp:
     """An op with its attributes and the types of its inputs: the kernel that computes it, bound to them."""
 
     __slots__ = ("attrs", "call", "checked", "device", "may_launch", "node", "pure")
@@ -146,7 +146,7 @@ class EagerGraph(Graph):
     eager = True
 
     def __init__(self) -> None:
-        self._prepared: dict[Any, Prepared] = {}
+        self._prepared: dict[Any, PreparedOp] = {}
         super().__init__()
         self.nodes = EagerNodes()
         self.resources = ResourceManager()
@@ -195,7 +195,7 @@ class EagerGraph(Graph):
         return operation
 
     def _run(
-        self, prepared: Prepared, inputs: Sequence[Any], name: str, where: Where | None
+        self, prepared: PreparedOp, inputs: Sequence[Any], name: str, where: Where | None
     ) -> tuple[EagerTensor, ...]:
         values = [tensor._value for tensor in inputs]
         if not prepared.pure:
@@ -208,7 +208,7 @@ class EagerGraph(Graph):
             return tuple(EagerTensor(value, dtype) for value, dtype in zip(result, dtypes, strict=True))
         return ()
 
-    def launch(self, prepared: Prepared, values: Sequence[Any], name: str, where: Where | None = None) -> Any:
+    def launch(self, prepared: PreparedOp, values: Sequence[Any], name: str, where: Where | None = None) -> Any:
         """The result of the kernel. Raises an OpError that names the op, its inputs and the user's line."""
         try:
             return call_quietly(prepared.call, values)
@@ -225,7 +225,7 @@ class EagerGraph(Graph):
 
     def _prepare(
         self, op_type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any], name: str
-    ) -> tuple[Prepared, tuple[Shape, ...]]:
+    ) -> tuple[PreparedOp, tuple[Shape, ...]]:
         """The op for inputs of these types, after its rules have found the inputs right; and the outputs' shapes."""
         if op_type in _REFUSED:
             raise RuntimeError(_REFUSED[op_type])
@@ -270,7 +270,7 @@ class EagerGraph(Graph):
             )
             gives_handle = any(dtype.is_ref for dtype in dtypes) and not definition.has_ref_input
             fresh = gives_handle and not attrs.get("shared_name")
-            prepared = Prepared(definition, node, device, types, [None] * len(types), fresh, self)
+            prepared = PreparedOp(definition, node, device, types, [None] * len(types), fresh, self)
             if key is not None and not fresh:
                 if len(self._prepared) >= _MOST_PREPARED:
                     del self._prepared[next(iter(self._prepared))]
@@ -281,7 +281,7 @@ class EagerGraph(Graph):
             prepared.checked[shapes] = inferred
         return prepared, inferred
 
-    def resolve(self, definition: OpDef, inputs: Sequence[EagerTensor], attrs: Mapping[str, Any]) -> Prepared | None:
+    def resolve(self, definition: OpDef, inputs: Sequence[EagerTensor], attrs: Mapping[str, Any]) -> PreparedOp | None:
         """The op for inputs of just these types and shapes: None if the op has a state or several outputs, or if values decide
         what it gives. Raises TypeError or ValueError for wrong inputs."""
         looked = False
@@ -299,7 +299,7 @@ class EagerGraph(Graph):
             return None
         tensor_ids = tuple(TensorId(spec.name, 0) for spec in definition.inputs)
         node = Node(definition.type, definition.type, tensor_ids, (), attrs, dtypes, inferred)
-        prepared = Prepared(definition, node, self._device(), types, shapes, False, self)
+        prepared = PreparedOp(definition, node, self._device(), types, shapes, False, self)
         return prepared if prepared.pure else None
 
     def _told(

@@ -26,7 +26,7 @@ from actorflow.base.registry import opdef
 from actorflow.base.reports.logs import get_logger
 from actorflow.base.reports.user_line import user_line
 from actorflow.base.shapes import Shape, is_static
-from actorflow.engine.eager.graph import GRAPH, Prepared
+from actorflow.engine.eager.graph import GRAPH, PreparedOp
 from actorflow.engine.eager.tensor import EagerTensor
 from actorflow.engine.placement.cost_model import expected_cost
 from actorflow.engine.runtime.diagnostics.costs import INLINE_LIMIT_NS, UNKNOWN_NS, Cost
@@ -56,7 +56,7 @@ class Launch:
     def __init__(
         self,
         owner: LaunchQueue,
-        prepared: Prepared,
+        prepared: PreparedOp,
         inputs: Sequence[EagerTensor],
         shapes: Sequence[Shape],
         cost: Cost,
@@ -76,7 +76,9 @@ class Launch:
 
     def promised(self) -> tuple[EagerTensor, ...]:
         """The tensors that it is to give."""
-        self._tensors = tuple([_pending(Place(self, i), dtype) for i, dtype in enumerate(self._prepared.node.dtypes)])
+        self._tensors = tuple(
+            [_pending(ValuePlace(self, i), dtype) for i, dtype in enumerate(self._prepared.node.dtypes)]
+        )
         return self._tensors
 
     def run(self) -> None:
@@ -164,7 +166,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ValuePlace:
     """It stands in a tensor for its value until that is there: the op, and which of its outputs."""
 
     launch: Launch
@@ -179,7 +181,7 @@ class PendingTensor(EagerTensor):
     @property
     def _value(self) -> Any:
         held = _slot.__get__(self)
-        if type(held) is not Place:
+        if type(held) is not ValuePlace:
             return held
         if not held.launch.over:
             _wait(held.launch)
@@ -189,7 +191,7 @@ class PendingTensor(EagerTensor):
     @property
     def known_shape(self) -> Shape:
         held = _slot.__get__(self)
-        return held.launch.shapes[held.index] if type(held) is Place else _shape(self)
+        return held.launch.shapes[held.index] if type(held) is ValuePlace else _shape(self)
 
     @property
     def static_shape(self) -> Shape:
@@ -197,7 +199,7 @@ class PendingTensor(EagerTensor):
         return shape if is_static(shape) else _shape(self)
 
     def known_value(self) -> Any:
-        return None if type(_slot.__get__(self)) is Place else EagerTensor.known_value(self)
+        return None if type(_slot.__get__(self)) is ValuePlace else EagerTensor.known_value(self)
 
     def __await__(self) -> Generator[Any, None, EagerTensor]:
         launch = launch_of(self)
@@ -207,7 +209,7 @@ class PendingTensor(EagerTensor):
         return self
 
 
-def _pending(place: Place, dtype: DType) -> PendingTensor:
+def _pending(place: ValuePlace, dtype: DType) -> PendingTensor:
     tensor = PendingTensor.__new__(PendingTensor)
     tensor._dtype, tensor._operation = dtype, None
     _slot.__set__(tensor, place)
@@ -217,7 +219,7 @@ def _pending(place: Place, dtype: DType) -> PendingTensor:
 def launch_of(tensor: EagerTensor) -> Launch | None:
     """The op that is to give a tensor, or has failed to; None for a tensor with its value."""
     held = _slot.__get__(tensor)
-    return held.launch if type(held) is Place else None
+    return held.launch if type(held) is ValuePlace else None
 
 
 def wait_for(ending: Launch | WriteInProgress) -> None:
@@ -277,7 +279,7 @@ class LaunchQueue:
 
     def launch(
         self,
-        prepared: Prepared,
+        prepared: PreparedOp,
         inputs: Sequence[Any],
         shapes: Sequence[Shape],
         name: str,
@@ -302,7 +304,7 @@ class LaunchQueue:
             self._work.put(launch)
         return tensors
 
-    def _cost(self, prepared: Prepared, inputs: Sequence[EagerTensor], shapes: Sequence[Shape]) -> Cost:
+    def _cost(self, prepared: PreparedOp, inputs: Sequence[EagerTensor], shapes: Sequence[Shape]) -> Cost:
         """The time that an op takes for inputs of these shapes: a guess, then what it took before."""
         known_shapes = tuple([tensor.known_shape for tensor in inputs])
         key = prepared, known_shapes

@@ -58,19 +58,19 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: s
         outputs = called([convert_to_tensor(value) for value in inp])
         return outputs if several else outputs[0]
 
-    def in_a_step(*values: Any) -> tuple[list[Any], Call]:
+    def in_a_step(*values: Any) -> tuple[list[Any], RecordedCall]:
         with eager():
             inputs = [convert_to_tensor(value) for value in values]
             with GradientTape(watch_accessed_variables=False) as tape:
                 tape.watch([tensor for tensor in inputs if tensor.dtype.kind in "fc"])
                 results = called(inputs)
-        return [tensor.numpy() for tensor in results], Call(_name(func), tape, inputs, results)
+        return [tensor.numpy() for tensor in results], RecordedCall(_name(func), tape, inputs, results)
 
     return node_of(eager_py_func, in_a_step if callable(func) else func, inp, Tout, name, _name(func))
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RecordedCall:
     """A call of a function: what it computed from which inputs, on a tape."""
 
     name: str

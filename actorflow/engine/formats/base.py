@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from actorflow.base.dtypes import DType
-from actorflow.engine.formats.regions import Region
+from actorflow.engine.formats.regions import TensorRegion
 from actorflow.errors import DataLossError, NotFoundError
 
 Check = Callable[[], None]
@@ -37,7 +37,7 @@ class SavedTensor(NamedTuple):
     name: str
     kind: str
     value: Any
-    region: Region | None = None
+    region: TensorRegion | None = None
 
 
 Groups = Mapping[str, Sequence[SavedTensor]]
@@ -63,11 +63,11 @@ class ReadRequest:
     """A request to load: a variable, or a region of it, into the array that `make(stored, shape)` gives."""
 
     name: str
-    region: Region | None
+    region: TensorRegion | None
     make: Callable[[Any, tuple[int, ...]], Any] = new_buffer
 
 
-class Reader(ABC):
+class FormatReader(ABC):
     """A checkpoint that was opened for reading. Formats give `prefix`, `saved_at` (seconds since 1970), `has_state` and the
     abstract methods; the others are those of TensorFlow's `CheckpointReader`."""
 
@@ -182,7 +182,7 @@ class Format(Protocol):
     def discard(self, prefix: str, part: bytes) -> None:
         """Removes what `write` has written, for there will be no commit."""
 
-    def open(self, prefix: str) -> Reader:
+    def open(self, prefix: str) -> FormatReader:
         """Raises NotFoundError if there is no checkpoint, DataLossError if it is damaged."""
 
     def exists(self, prefix: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
-from actorflow.engine.formats.regions import Region, covers
+from actorflow.engine.formats.regions import TensorRegion, covers
 from actorflow.errors import InvalidArgumentError
 
 LEFT = {"left node": "node", "left resource": "resource"}
@@ -50,7 +50,7 @@ def merged(written: Iterable[W], of_kind: Callable[[W, str], W]) -> list[W]:
     return list(entries.values())
 
 
-def is_whole(regions: Iterable[Region | None]) -> bool:
+def is_whole(regions: Iterable[TensorRegion | None]) -> bool:
     """Whether the slices of a variable are all of it; None stands for a variable that is not cut."""
     parts = list(regions)
     if None in parts:

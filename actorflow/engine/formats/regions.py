@@ -13,7 +13,7 @@ _SPEC = re.compile(r"((?:\d+ )+)(\d+,\d+(?::\d+,\d+)*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class TensorRegion:
     """The part of a tensor of shape `whole` that begins at `begin` and has the shape `shape`."""
 
     whole: tuple[int, ...]
@@ -21,12 +21,12 @@ class Region:
     shape: tuple[int, ...]
 
     @staticmethod
-    def all_of(shape: Sequence[int]) -> Region:
+    def all_of(shape: Sequence[int]) -> TensorRegion:
         """A tensor of this shape as its own only part."""
-        return Region(tuple(shape), (0,) * len(shape), tuple(shape))
+        return TensorRegion(tuple(shape), (0,) * len(shape), tuple(shape))
 
     @staticmethod
-    def parse(spec: str) -> Region | None:
+    def parse(spec: str) -> TensorRegion | None:
         """Reads TensorFlow's way to write a part: "10 3 0,5:0,3" are the first 5 of 10 rows. "" is None: all of it.
 
         Raises:
@@ -39,7 +39,7 @@ class Region:
             raise InvalidArgumentError(f"{spec!r} is no part of a tensor; one is written as '10 3 0,5:0,3'.")
         whole = tuple(map(int, match[1].split()))
         pairs = [tuple(map(int, pair.split(","))) for pair in match[2].split(":")]
-        region = Region(whole, tuple(p[0] for p in pairs), tuple(p[1] for p in pairs))
+        region = TensorRegion(whole, tuple(p[0] for p in pairs), tuple(p[1] for p in pairs))
         if not region.fits():
             raise InvalidArgumentError(f"The part {spec!r} of a tensor sticks out of it.")
         return region
@@ -54,14 +54,14 @@ class Region:
         """As Python writes it: [0:5, 0:3]."""
         return f"[{', '.join(f'{b}:{b + s}' for b, s in zip(self.begin, self.shape))}]"
 
-    def meets(self, other: Region) -> bool:
+    def meets(self, other: TensorRegion) -> bool:
         """Whether the two have an element in common."""
         return all(
             max(b, ob) < min(b + s, ob + os)
             for b, s, ob, os in zip(self.begin, self.shape, other.begin, other.shape, strict=True)
         )
 
-    def copy(self, source: Any, into: Region, target: Any) -> None:
+    def copy(self, source: Any, into: TensorRegion, target: Any) -> None:
         """Copies what an array with this part and an array with the part `into` have in common."""
         mine, theirs = [], []
         for b, s, ob, os in zip(self.begin, self.shape, into.begin, into.shape, strict=True):
@@ -71,7 +71,7 @@ class Region:
         target[tuple(theirs)] = source[tuple(mine)]
 
 
-def covers(parts: Sequence[Region]) -> bool:
+def covers(parts: Sequence[TensorRegion]) -> bool:
     """Whether `parts`, cut along one dimension, are all of their tensor, each element once."""
     whole = parts[0].whole
     if any(part.whole != whole or not part.fits() for part in parts):

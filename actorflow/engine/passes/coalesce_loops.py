@@ -26,7 +26,7 @@ _MOST_MEMBERS = 512
 
 
 @dataclass(frozen=True, slots=True)
-class LoopVariable:
+class CoalescedVariable:
     """One variable: the Merge that holds it, and what the body makes of it."""
 
     merged: TensorId
@@ -39,7 +39,7 @@ class LoopBody:
     number); each has its `guards`, the outer guards first. `chosen` says for a Merge which predicate decides, and its
     inputs for false and true."""
 
-    variables: tuple[LoopVariable, ...]
+    variables: tuple[CoalescedVariable, ...]
     condition: TensorId
     members: tuple[Node, ...]
     tested: int
@@ -161,7 +161,7 @@ class _Loop:
             }
         )
 
-    def _variables(self, merges: Sequence[Node]) -> tuple[LoopVariable, ...] | None:
+    def _variables(self, merges: Sequence[Node]) -> tuple[CoalescedVariable, ...] | None:
         """The variables of the loop; None for a Merge of another form."""
         variables = []
         for node in merges:
@@ -169,7 +169,7 @@ class _Loop:
             is_variable = enter.role is roles.ENTER and not enter.attrs["is_constant"]
             if not is_variable or following.role is not roles.NEXT_ITERATION:
                 return None
-            variables.append(LoopVariable(TensorId(node.name, 0), following.inputs[0]))
+            variables.append(CoalescedVariable(TensorId(node.name, 0), following.inputs[0]))
         return tuple(variables)
 
     def _make(

@@ -38,7 +38,7 @@ from actorflow.graph.node import Node, TensorId
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class RunSignature:
     """The feeds, fetches and targets of a run; equal signatures share a plan. `partial` runs are fed while they go
     on. Feeds that are `given` have one value in all runs of the plan."""
 
@@ -203,7 +203,7 @@ def listed() -> str:
 def divide(
     nodes: Mapping[str, Node],
     placed: Mapping[str, str],
-    signature: Signature,
+    signature: RunSignature,
     options: PlanOptions,
     evaluate: Evaluate,
     first_device: str,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from actorflow.engine.device.base import Device
 from actorflow.engine.passes.coalesce import members_of
 from actorflow.engine.runtime.codegen.region import Region
-from actorflow.engine.runtime.diagnostics.costs import Cost, Costs
+from actorflow.engine.runtime.diagnostics.costs import Cost, NodeCosts
 from actorflow.graph.node import Node, TensorId
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class PlanNode:
     merges: tuple[MergeEdge, ...]
     controls: tuple[int, ...]
     cost: Cost
-    costs: Costs | None = None
+    costs: NodeCosts | None = None
     """The costs by the sizes of inputs, where shapes are open."""
     region: Region | None = None
     touches_state: bool = False

@@ -34,7 +34,7 @@ from actorflow.engine.runtime.codegen.coalesced_loop import CoalescedLoop, run_l
 from actorflow.engine.runtime.codegen.jit import find_compiler
 from actorflow.engine.runtime.codegen.launched import LaunchedRegion
 from actorflow.engine.runtime.codegen.region import Region
-from actorflow.engine.runtime.diagnostics.costs import UNKNOWN_NS, Cost, Costs, LaunchCost
+from actorflow.engine.runtime.diagnostics.costs import UNKNOWN_NS, Cost, LaunchCost, NodeCosts
 from actorflow.engine.runtime.diagnostics.numerics import checked
 from actorflow.engine.runtime.frames import PRIMITIVES, Primitive, forward
 from actorflow.engine.runtime.kernel_binding import ContextOf, bind, handing_to_host, kernel_of
@@ -242,7 +242,7 @@ class _Builder:
             controls=tuple(self._controls.get(node.name, ())),
             cost=Cost(guess) if on_host else LaunchCost(),
             costs=(
-                Costs(guess, sum(expected_elements(s) for d, s in types if not d.is_ref))
+                NodeCosts(guess, sum(expected_elements(s) for d, s in types if not d.is_ref))
                 if open_shapes and on_host
                 else None
             ),

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from actorflow.engine.device.base import Device
-from actorflow.engine.passes.compile import Signature
+from actorflow.engine.passes.compile import RunSignature
 from actorflow.engine.placement.measuring import NodeMeasurement
 from actorflow.engine.placement.search.problem import SearchProblem
 from actorflow.engine.runtime.diagnostics.trace import Trace
@@ -78,10 +78,10 @@ class Engine(Protocol):
     def open(self) -> None:
         """Binds it to the running loop. Raises FailedPreconditionError after `close`, or if it belongs to another loop."""
 
-    async def plan(self, signature: Signature, *, coalesce: bool = True, trial: bool = False) -> Any:
+    async def plan(self, signature: RunSignature, *, coalesce: bool = True, trial: bool = False) -> Any:
         """The plan for a signature, which is made at its first use; by the placement that is on trial, if `trial` is true."""
 
-    def asked(self, plan: Any) -> tuple[Signature, bool] | None:
+    def asked(self, plan: Any) -> tuple[RunSignature, bool] | None:
         """The signature of a plan, and whether it is coalesced; None for a plan that is not in force."""
 
     run: Run
@@ -90,7 +90,7 @@ class Engine(Protocol):
     def begin(self, plan: Any, feeds: Mapping[TensorId, Any]) -> StepResult[list[Any]]:
         """`run` without a task, in a callback of the event loop: the values, which are here if the step ends at once."""
 
-    async def start_partial(self, plan: Any, signature: Signature) -> PartialStep:
+    async def start_partial(self, plan: Any, signature: RunSignature) -> PartialStep:
         """Starts a step that is fed and fetched in parts; the plan is that of the signature, which is partial."""
 
     async def extend(self) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorflow.base.registry import plugins
 from actorflow.engine.device.base import Device
-from actorflow.engine.passes.compile import Signature
+from actorflow.engine.passes.compile import RunSignature
 from actorflow.engine.passes.options import PlanOptions
 from actorflow.engine.placement.measuring import NodeMeasurement
 from actorflow.engine.placement.search.problem import SearchProblem
@@ -116,7 +116,7 @@ class LocalEngine:
             return StepResult.later(lambda: self.run(plan, feeds))
         return self.steps.run_now(plan, feeds)
 
-    async def start_partial(self, plan: CompiledPlans, signature: Signature) -> PartialStep:
+    async def start_partial(self, plan: CompiledPlans, signature: RunSignature) -> PartialStep:
         if self._root is None:
             self._root = BackgroundTasks()
         return LocalPartialStep(self.steps, plan, signature, self._root)

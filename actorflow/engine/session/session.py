@@ -15,7 +15,7 @@ from actorflow.base.registry import plugins
 from actorflow.base.reports.user_line import user_line
 from actorflow.base.unpicklable import unpicklable
 from actorflow.engine.device.base import Device
-from actorflow.engine.passes.compile import Signature
+from actorflow.engine.passes.compile import RunSignature
 from actorflow.engine.passes.options import PlanOptions
 from actorflow.engine.runtime.diagnostics import step_spans
 from actorflow.engine.runtime.diagnostics.recorder import Recording
@@ -28,7 +28,7 @@ from actorflow.engine.session.inspection import Inspection
 from actorflow.engine.session.local import LocalEngine
 from actorflow.engine.session.partial.run import PartialRun
 from actorflow.engine.session.planning.predicates import given, predicates_of
-from actorflow.engine.session.planning.prepared import Prepared
+from actorflow.engine.session.planning.prepared import PreparedSignature
 from actorflow.engine.session.planning.trial import PlacementTrial
 from actorflow.engine.session.settings import SessionLimits, ValueOptions, check_target, in_records
 from actorflow.engine.session.waiting.admission import Admission
@@ -39,7 +39,7 @@ from actorflow.graph.graph import Graph
 from actorflow.graph.structure.composites import is_spread, spread_feeds
 from actorflow.graph.structure.feeds import fed_sizes, feeds_of
 from actorflow.graph.structure.fetches import Fetches, cache_key
-from actorflow.graph.structure.handles import Handles, TensorHandle
+from actorflow.graph.structure.handles import HandleNodes, TensorHandle
 from actorflow.graph.variables.updates import warn_of_left_behind
 from actorflow.pending_calls import PendingCall
 from actorflow.public import public
@@ -156,9 +156,9 @@ class Session(Inspection):
         self._values = values or ValueOptions()
         self._specialises = options.folds and options.coalesces
         self._admission = Admission(limits.max_inflight_steps, limits.max_queued_steps, limits.max_waiting_steps)
-        self._prepared: dict[Any, Prepared] = {}
+        self._prepared: dict[Any, PreparedSignature] = {}
         self._trial: PlacementTrial | None = None
-        self._handles: Handles | None = None  # of tensors that the session keeps, once there are some
+        self._handles: HandleNodes | None = None  # of tensors that the session keeps, once there are some
         self._face: weakref.ref[Any] = weakref.ref(self)  # the session as its user sees it: a blocking session, maybe
         self._engine: Engine
         if not target:
@@ -277,13 +277,15 @@ class Session(Inspection):
 
     _run.__qualname__ = "Session.run"  # for those who show tasks, and for Python's warning that it was never awaited
 
-    async def _prepare(self, key: Any, fetches: Any, feeds: Iterable[Any], trace: Trace | None = None) -> Prepared:
+    async def _prepare(
+        self, key: Any, fetches: Any, feeds: Iterable[Any], trace: Trace | None = None
+    ) -> PreparedSignature:
         """Parses a signature and finds its plan."""
         structure = Fetches(self.graph, fetches, self._values.writable, self._handle)
         values = list(feeds.values()) if isinstance(feeds, Mapping) and not any(map(is_spread, feeds)) else []
         feeds = list(feeds)
         converters = feeds_of(self.graph, feeds, self._values.exact_feeds)
-        signature = Signature(
+        signature = RunSignature(
             feeds={f.tensor_id: (f.tensor.dtype, f.tensor.static_shape) for f in converters},
             fetches=structure.tensor_ids,
             targets=structure.targets,
@@ -292,7 +294,7 @@ class Session(Inspection):
         warn_of_left_behind(self.graph, {e.node for e in structure.tensor_ids} | set(structure.targets))
         coalesce = trace is None or trace.detail == "plan"
         steers = predicates_of(self.graph.nodes, converters) if coalesce and self._specialises else ()
-        prepared = Prepared(structure, converters, signature, coalesce, any(map(is_spread, feeds)), steers)
+        prepared = PreparedSignature(structure, converters, signature, coalesce, any(map(is_spread, feeds)), steers)
         if not steers:
             prepared.plan = await self._engine.plan(signature, coalesce=coalesce)
         if key is not None:
@@ -303,7 +305,7 @@ class Session(Inspection):
     def _handle(self, text: bytes, dtype: DType) -> TensorHandle:
         """A tensor that the session keeps, as its user gets it."""
         if self._handles is None:
-            self._handles = Handles(self.graph)
+            self._handles = HandleNodes(self.graph)
         return TensorHandle(text, dtype, self._handles, self._face())
 
     @reporting_failures
@@ -363,7 +365,7 @@ class Session(Inspection):
         self._engine.open()
         structure = Fetches(self.graph, fetches, self._values.writable)
         converters = {feed.tensor_id: feed for feed in feeds_of(self.graph, feeds, self._values.exact_feeds)}
-        signature = Signature(
+        signature = RunSignature(
             feeds={e: (f.tensor.dtype, f.tensor.static_shape) for e, f in converters.items()},
             fetches=structure.tensor_ids,
             targets=structure.targets,

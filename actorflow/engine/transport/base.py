@@ -28,7 +28,7 @@ class Reach(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class ProcessIdentity:
     """The identity of a process. A task that is started again has another incarnation, so it is never taken for its
     former self."""
 
@@ -38,7 +38,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PeerLimits:
     """The limits of what a peer may take of this process, in bytes. A sender stops when a window is used up, until it
     is given back."""
 
@@ -53,7 +53,7 @@ class Limits:
 class Peer:
     """The process at the other end. `key` is the public key that it proved to have, or the user id of its process."""
 
-    identity: Identity
+    identity: ProcessIdentity
     address: str
     key: str | None
 

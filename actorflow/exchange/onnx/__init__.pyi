@@ -9,7 +9,7 @@ files.py       the message of a file, and what a file is that holds none
 protos.py      the messages of files
 types.py       element types and types of values
 tensors.py     tensors of files as arrays, external data
-nodes.py       `Node`, and the table of builders
+nodes.py       `OnnxNode`, and the table of builders
 upgrade.py     nodes in their newest form
 values.py      values while a graph is built: tensors, known arrays, sequences, optionals
 importer.py    `Scope`: walks over the nodes and builds them

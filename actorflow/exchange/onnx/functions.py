@@ -9,7 +9,7 @@ import numpy as np
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.exchange.onnx.importer import Scope
-from actorflow.exchange.onnx.nodes import Node, attribute_value
+from actorflow.exchange.onnx.nodes import OnnxNode, attribute_value
 from actorflow.graph.control_flow.function import Defun
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Tensor
@@ -17,7 +17,7 @@ from actorflow.graph.tensor import Tensor
 _LARGEST_KEY = 4096
 
 
-def called(node: Node) -> list[Any]:
+def called(node: OnnxNode) -> list[Any]:
     """The outputs of a call. Arrays and sequences enter the body as they are, so that it can be folded; tensors are its
     parameters."""
     function = node.attrs.pop("")

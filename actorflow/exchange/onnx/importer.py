@@ -17,7 +17,7 @@ import numpy as np
 from actorflow.base.shapes import num_elements
 from actorflow.engine.eager.scope import eager
 from actorflow.errors import InvalidArgumentError, OpError, UnimplementedError
-from actorflow.exchange.onnx.nodes import BUILDERS, ENLARGING, IMPURE, Node, attribute_value
+from actorflow.exchange.onnx.nodes import BUILDERS, ENLARGING, IMPURE, OnnxNode, attribute_value
 from actorflow.exchange.onnx.tensors import DataFolders, array_of
 from actorflow.exchange.onnx.upgrade import upgraded
 from actorflow.exchange.onnx.values import Listed, Mapped, Optional_, Value, shape_of, static
@@ -54,7 +54,7 @@ _OWN = ("", "ai.onnx")
 
 
 @dataclass(slots=True)
-class File:
+class ImportedFile:
     """The parts of a file that all its graphs share.
 
     Args:
@@ -103,7 +103,7 @@ class Scope:
 
     def __init__(
         self,
-        file: File,
+        file: ImportedFile,
         parent: Scope | None = None,
         *,
         attrs: Mapping[str, Any] | None = None,
@@ -174,7 +174,7 @@ class Scope:
                 if name:
                     self.values[name] = value
 
-    def node(self, proto: Any) -> Node:
+    def node(self, proto: Any) -> OnnxNode:
         """The node of a message, in its newest form."""
         attrs: dict[str, Any] = {}
         for attribute in proto.attribute:
@@ -185,7 +185,7 @@ class Scope:
                 attrs[attribute.name] = attribute_value(attribute, self.file.folder)
         domain = "" if proto.domain in _OWN else proto.domain
         name = proto.name or (proto.output[0] if proto.output else proto.op_type)
-        node = Node(
+        node = OnnxNode(
             proto.op_type,
             domain,
             name,
@@ -201,7 +201,7 @@ class Scope:
             return node
         return upgraded(node)
 
-    def built(self, node: Node) -> list[Value]:
+    def built(self, node: OnnxNode) -> list[Value]:
         """The outputs of a node: computed at once where all is known, else as nodes of the graph."""
         if "" in node.attrs:
             from actorflow.exchange.onnx.functions import called
@@ -229,13 +229,13 @@ def _several(outputs: Any) -> list[Value]:
     return list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
 
 
-def scope_name(node: Node) -> str:
+def scope_name(node: OnnxNode) -> str:
     """A name for the graph that tells the node of the file."""
     name = _PLAIN.sub("_", node.name).strip("/")
     return name if name and (name[0].isalnum() or name[0] == ".") else f"{node.op}{'_' if name else ''}{name}"
 
 
-def foldable(node: Node) -> bool:
+def foldable(node: OnnxNode) -> bool:
     """Whether a node is computed while the graph is built: its inputs are known, and its result is not too large."""
     if node.op in IMPURE or not all(value is None or isinstance(value, np.ndarray) for value in node.inputs):
         return False
@@ -275,7 +275,7 @@ def _known(value: Value) -> Value:
     return value if constant is None else np.asarray(constant, value.dtype.numpy_dtype).reshape(shape)
 
 
-def dense(sparse: Any, file: File) -> Any:
+def dense(sparse: Any, file: ImportedFile) -> Any:
     """The array of a sparse tensor. Raises InvalidArgumentError for sizes that can't be, or that are too large to be loaded."""
     values, shape = array_of(sparse.values, file.folder), tuple(sparse.dims)
     if any(s < 0 for s in shape) or not file.affords([], [math.prod(shape)], False):
@@ -320,14 +320,14 @@ def stand_in(value: Value) -> Value:
     return value
 
 
-def missing_ops(graph: Any, file: File, opsets: Mapping[str, int]) -> Iterator[str]:
+def missing_ops(graph: Any, file: ImportedFile, opsets: Mapping[str, int]) -> Iterator[str]:
     """A line for each node whose op has no builder, in bodies and functions too."""
     yield from missing_in(graph.node, file, opsets)
     for function in file.functions.values():
         yield from missing_in(function.node, file, {i.domain: i.version for i in function.opset_import} or opsets)
 
 
-def missing_in(nodes: Any, file: File, opsets: Mapping[str, int]) -> Iterator[str]:
+def missing_in(nodes: Any, file: ImportedFile, opsets: Mapping[str, int]) -> Iterator[str]:
     from actorflow.exchange.onnx.upgrade import RENAMED
 
     for node in nodes:

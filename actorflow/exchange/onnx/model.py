@@ -13,7 +13,7 @@ import actorflow.exchange.onnx.builders  # noqa: F401  (they enter themselves in
 from actorflow.base.shapes import as_shape, compatible
 from actorflow.errors import InvalidArgumentError, OpError, UnimplementedError
 from actorflow.exchange.onnx.files import read
-from actorflow.exchange.onnx.importer import File, Scope, missing_ops
+from actorflow.exchange.onnx.importer import ImportedFile, Scope, missing_ops
 from actorflow.exchange.onnx.ports import fetch_of, port_of
 from actorflow.exchange.onnx.tensors import array_of
 from actorflow.exchange.onnx.types import ValueType, value_type
@@ -117,7 +117,7 @@ def built(
     """`load` for the message of a file. Initializers that are `fed` are inputs."""
     opsets = {("" if i.domain == "ai.onnx" else i.domain): i.version for i in proto.opset_import} or {"": 1}
     functions = {(f.domain, f.name, f.overload): f for f in proto.functions}
-    file = File(opsets, functions, folders)
+    file = ImportedFile(opsets, functions, folders)
     file.measure(proto.graph)
     missing = list(dict.fromkeys(missing_ops(proto.graph, file, opsets)))
     if missing:

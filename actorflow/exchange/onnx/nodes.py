@@ -1,4 +1,4 @@
-"""`Node`: one node of an ONNX graph with the values of its inputs, and the table of what builds each op."""
+"""`OnnxNode`: one node of an ONNX graph with the values of its inputs, and the table of what builds each op."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ENLARGING: set[str] = set()
 
 
 @dataclass(slots=True)
-class Node:
+class OnnxNode:
     """A node on its way into the graph. Upgrades change it before it is built.
 
     Args:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.exchange.onnx.model import load
-from actorflow.exchange.sources.source import DEFAULT, Kind, Signatures, Source, no_values, stated
+from actorflow.exchange.sources.source import DEFAULT, Signatures, Source, SourceKind, no_values, stated
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Tensor
 
@@ -23,4 +23,4 @@ def _read(path: str, tags: Collection[str], signatures: Signatures | None) -> So
     return Source(graph, stated(graph, signatures or ports), no_values)
 
 
-KIND = Kind("an ONNX file", lambda path: path.endswith(".onnx") and os.path.isfile(path), _read)
+KIND = SourceKind("an ONNX file", lambda path: path.endswith(".onnx") and os.path.isfile(path), _read)

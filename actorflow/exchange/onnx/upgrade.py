@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.errors import InvalidArgumentError
-from actorflow.exchange.onnx.nodes import Node, raw
+from actorflow.exchange.onnx.nodes import OnnxNode, raw
 from actorflow.exchange.onnx.values import dtype_of, ints, shape_of
 from actorflow.graph.ops.array.constant import fill, ones
 from actorflow.graph.ops.array.shape import reshape, shape
@@ -25,11 +25,11 @@ _TO = {
     "DOUBLE": 11, "UINT32": 12, "UINT64": 13, "COMPLEX64": 14, "COMPLEX128": 15,
 }  # fmt: skip
 
-UPGRADES: dict[str, list[tuple[int, Callable[[Node], None]]]] = {}
+UPGRADES: dict[str, list[tuple[int, Callable[[OnnxNode], None]]]] = {}
 """For each op: the version from which on it is written as now, and what brings a node of a version before to that form."""
 
 
-def upgraded(node: Node) -> Node:
+def upgraded(node: OnnxNode) -> OnnxNode:
     """The node in its newest form. It is changed in place."""
     if node.domain:
         return node
@@ -40,8 +40,8 @@ def upgraded(node: Node) -> Node:
     return node
 
 
-def _upgrade(before: int, *ops: str) -> Callable[[Callable[[Node], None]], Callable[[Node], None]]:
-    def entered(change: Callable[[Node], None]) -> Callable[[Node], None]:
+def _upgrade(before: int, *ops: str) -> Callable[[Callable[[OnnxNode], None]], Callable[[OnnxNode], None]]:
+    def entered(change: Callable[[OnnxNode], None]) -> Callable[[OnnxNode], None]:
         for op in ops:
             UPGRADES.setdefault(op, []).append((before, change))
         return change
@@ -49,10 +49,10 @@ def _upgrade(before: int, *ops: str) -> Callable[[Callable[[Node], None]], Calla
     return entered
 
 
-def _moved(*places: tuple[str, int], like: int | None = None) -> Callable[[Node], None]:
+def _moved(*places: tuple[str, int], like: int | None = None) -> Callable[[OnnxNode], None]:
     """Attributes that became inputs: of int64, or of the type of input `like`."""
 
-    def change(node: Node) -> None:
+    def change(node: OnnxNode) -> None:
         for name, at in places:
             if name in node.attrs:
                 kind = np.int64 if like is None else dtype_of(node.inputs[like]).numpy_dtype
@@ -72,13 +72,13 @@ _upgrade(20, "DFT")(_moved(("axis", 2)))
 
 
 @_upgrade(20, "DFT")
-def _old_axis(node: Node) -> None:
+def _old_axis(node: OnnxNode) -> None:
     if node.input(2) is None:
         node.set_input(2, np.asarray(1, np.int64))
 
 
 @_upgrade(11, "Pad")
-def _pads(node: Node) -> None:
+def _pads(node: OnnxNode) -> None:
     pads = node.attrs.pop("pads", node.attrs.pop("paddings", None))
     if pads is None:
         raise InvalidArgumentError(f"The attribute 'pads' is missing in {node}.")
@@ -87,7 +87,7 @@ def _pads(node: Node) -> None:
 
 
 @_upgrade(6, "Tile")
-def _tiles(node: Node) -> None:
+def _tiles(node: OnnxNode) -> None:
     count, axis = ints(node.input(1)), ints(node.input(2))
     if count is None or axis is None:
         raise InvalidArgumentError(f"tiles and axis of {node} are known in a run only, which opset 6 has no more.")
@@ -97,7 +97,7 @@ def _tiles(node: Node) -> None:
 
 
 @_upgrade(7, *_ARITHMETIC)
-def _broadcast(node: Node) -> None:
+def _broadcast(node: OnnxNode) -> None:
     """The second operand lies along the first one's dimensions from `axis` on."""
     axis = node.attrs.pop("axis", None)
     node.attrs.pop("consumed_inputs", None)
@@ -118,14 +118,14 @@ def _sizes(value: Any) -> Any:
 
 
 @_upgrade(7, "PRelu")
-def _slope(node: Node) -> None:
+def _slope(node: OnnxNode) -> None:
     slope, source = shape_of(node.inputs[1]), shape_of(node.inputs[0])
     if slope is not None and source is not None and len(slope) == 1 and len(source) > 2 and slope[0] != 1:
         node.inputs[1] = reshape(node.inputs[1], [slope[0] or -1, *[1] * (len(source) - 2)])
 
 
 @_upgrade(9, "PRelu")
-def _channel_slope(node: Node) -> None:
+def _channel_slope(node: OnnxNode) -> None:
     """Files of that time give one slope for each channel, as a vector."""
     slope, source = shape_of(node.inputs[1]), shape_of(node.inputs[0])
     if slope is None or source is None or len(slope) != 1 or len(source) < 3 or slope[0] in (1, source[-1]):
@@ -135,13 +135,13 @@ def _channel_slope(node: Node) -> None:
 
 
 @_upgrade(13, "Softmax", "LogSoftmax", "Hardmax")
-def _flattened(node: Node) -> None:
+def _flattened(node: OnnxNode) -> None:
     """All dimensions from `axis` on are the classes. The builders know this as `flat`."""
     node.attrs["flat"] = node.attrs.pop("axis", 1)
 
 
 @_upgrade(6, "Cast")
-def _named_type(node: Node) -> None:
+def _named_type(node: OnnxNode) -> None:
     to = node.attrs.get("to")
     if isinstance(to, str):
         if to not in _TO:
@@ -150,19 +150,19 @@ def _named_type(node: Node) -> None:
 
 
 @_upgrade(4, "Concat")
-def _concat_axis(node: Node) -> None:
+def _concat_axis(node: OnnxNode) -> None:
     node.attrs.setdefault("axis", 1)
 
 
 @_upgrade(12, "Dropout")
-def _dropout(node: Node) -> None:
+def _dropout(node: OnnxNode) -> None:
     ratio = node.attrs.pop("ratio", 0.5)
     training = node.opset < 7 and not node.attrs.pop("is_test", 0)
     node.inputs[1:] = [np.asarray(ratio, np.float32), np.asarray(training)]
 
 
 @_upgrade(14, "BatchNormalization")
-def _batch_norm(node: Node) -> None:
+def _batch_norm(node: OnnxNode) -> None:
     """Before version 7 `is_test` said whether the averages are used, and a file of a trained model leaves it out. Later files
     mean a trained model as well if they do not ask for the averages as outputs."""
     if not node.attrs.pop("spatial", 1):
@@ -171,7 +171,7 @@ def _batch_norm(node: Node) -> None:
 
 
 @_upgrade(10, "Upsample")
-def _upsample(node: Node) -> None:
+def _upsample(node: OnnxNode) -> None:
     scales = node.attrs.pop("scales", None)
     if scales is None and "width_scale" in node.attrs:
         scales = [1.0, 1.0, node.attrs.pop("height_scale"), node.attrs.pop("width_scale")]
@@ -180,7 +180,7 @@ def _upsample(node: Node) -> None:
 
 
 @_upgrade(10**9, "Upsample")
-def _resize_of_upsample(node: Node) -> None:
+def _resize_of_upsample(node: OnnxNode) -> None:
     node.inputs = [node.inputs[0], None, node.input(1)]
     node.attrs |= {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
     if node.attrs.get("mode") == "bilinear":
@@ -188,13 +188,13 @@ def _resize_of_upsample(node: Node) -> None:
 
 
 @_upgrade(11, "Resize")
-def _resize(node: Node) -> None:
+def _resize(node: OnnxNode) -> None:
     node.inputs = [node.inputs[0], None, node.input(1)]
     node.attrs |= {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
 
 
 @_upgrade(21, "GroupNormalization")
-def _group_norm(node: Node) -> None:
+def _group_norm(node: OnnxNode) -> None:
     """A scale for each group; newer files have a scale for each channel."""
     channels = (shape_of(node.inputs[0]) or (None, None))[1]
     groups = node.required("num_groups")
@@ -206,18 +206,18 @@ def _group_norm(node: Node) -> None:
 
 
 @_upgrade(9, "MeanVarianceNormalization")
-def _mean_variance(node: Node) -> None:
+def _mean_variance(node: OnnxNode) -> None:
     across = node.attrs.pop("across_channels", 0)
     node.attrs.setdefault("axes", [0, 1, 2, 3] if across else [0, 2, 3])
 
 
 @_upgrade(2, "GlobalLpPool", "LpPool")
-def _whole_p(node: Node) -> None:
+def _whole_p(node: OnnxNode) -> None:
     node.attrs["p"] = int(node.attrs.get("p", 2))
 
 
 @_upgrade(9, "ConstantFill")
-def _constant_fill(node: Node) -> None:
+def _constant_fill(node: OnnxNode) -> None:
     """An op of old files that never was in the standard."""
     source = node.input(0)
     sizes = shape(source) if source is not None else np.asarray(node.attrs.get("shape", []), np.int64)

@@ -93,7 +93,7 @@ async def _load(
 
 def add_to(
     graph: Graph, message: MetaGraphDef, import_scope: str | None = None, saver_kwargs: dict[str, Any] | None = None
-) -> Saver | Assignments | None:
+) -> Saver | CheckpointAssignments | None:
     """Adds a saved graph to a graph; gives the saver of its variables, None if it has no saver.
 
     Args:
@@ -123,7 +123,7 @@ def add_to(
 
 
 @dataclass(frozen=True, slots=True)
-class Assignments:
+class CheckpointAssignments:
     """Gives values of a checkpoint to variables that have no nodes of their own to restore them, as in TensorFlow 2's graphs."""
 
     graph: Graph
@@ -142,7 +142,7 @@ class Assignments:
         await session.run([assign for _, assign in self.places.values()], feeds)
 
 
-def _add_functions(graph: Graph, message: MetaGraphDef, import_scope: str | None) -> Assignments | None:
+def _add_functions(graph: Graph, message: MetaGraphDef, import_scope: str | None) -> CheckpointAssignments | None:
     """Adds the part of TensorFlow 2's graph that signatures and the main operation need, with its functions inlined."""
     keys, needed = restored_names(message), Needed.of(message)
     part = extract_sub_graph(inlined(needed.part_of(message.graph_def)), needed.nodes)
@@ -161,14 +161,14 @@ def _add_functions(graph: Graph, message: MetaGraphDef, import_scope: str | None
                 handle = graph.get_tensor_by_name(f"{prefix}{name}:0")
                 value = placeholder(handle.dtype.base_dtype, handle.static_shape)
                 places[key] = value, assign_target(handle, value)
-    return Assignments(graph, places) if places else None
+    return CheckpointAssignments(graph, places) if places else None
 
 
 async def start(
     session: Session,
     folder: SavedFolder,
     message: MetaGraphDef,
-    saver: Saver | Assignments | None,
+    saver: Saver | CheckpointAssignments | None,
     import_scope: str | None = None,
 ) -> None:
     """Gives the variables of an added graph their values, and runs its main operation.

@@ -18,7 +18,7 @@ from actorflow.graph.variables.variable import Variable
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class FunctionEndpoint:
     """A function that becomes a signature.
 
     Args:
@@ -48,7 +48,7 @@ class Endpoint:
         return len(self.function.inputs) - len(self.function.captured)
 
 
-def source_of(endpoints: Mapping[str, Endpoint]) -> Source:
+def source_of(endpoints: Mapping[str, FunctionEndpoint]) -> Source:
     """A graph of its own for functions. Their variables become variables of the graph, with the values of this moment.
 
     Args:

@@ -35,7 +35,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Inspection:
+class SourceInspection:
     """The nodes and parameters of a signature.
 
     Args:
@@ -52,7 +52,7 @@ class Inspection:
         return sum(self.ops.values())
 
 
-def inspected(graph: Graph, signature: Signature) -> Inspection:
+def inspected(graph: Graph, signature: Signature) -> SourceInspection:
     """The nodes and parameters that the outputs of a signature need.
 
     Args:
@@ -64,7 +64,7 @@ def inspected(graph: Graph, signature: Signature) -> Inspection:
     feeds = {tensor.tensor_id: (tensor.dtype, tensor.static_shape) for tensor in inputs}
     nodes = prune(Subgraph(graph.nodes, feeds, fetches)).nodes.values()
     parameters = [_parameter(node) for node in nodes if _is_parameter(node)]
-    return Inspection(
+    return SourceInspection(
         Counter(node.op for node in nodes if node.role not in (roles.CONSTANT, roles.PLACEHOLDER, roles.VARIABLE)),
         tuple(sorted(parameters, key=lambda each: (-each.nbytes, each.name))),
     )

@@ -11,7 +11,7 @@ from actorflow.errors import InvalidArgumentError, NotFoundError
 from actorflow.exchange.saved_model import folder as folders
 from actorflow.exchange.saved_model import loader
 from actorflow.exchange.sources.signature import Signature
-from actorflow.exchange.sources.source import DEFAULT, Kind, Signatures, Source, no_values, port, stated
+from actorflow.exchange.sources.source import DEFAULT, Signatures, Source, SourceKind, no_values, port, stated
 from actorflow.graph.graph import Graph
 from actorflow.graph.graphdef.importing import import_graph_def
 from actorflow.graph.graphdef.protos import GraphDef, SignatureDef
@@ -87,6 +87,6 @@ def _checkpoint(path: str, tags: Collection[str], signatures: Signatures | None)
     return Source(graph, declared, start)
 
 
-SAVED_MODEL = Kind("a folder with a saved model", folders.contains_saved_model, _saved_model)
-FROZEN = Kind("a frozen graph (.pb)", lambda path: path.endswith(".pb") and os.path.isfile(path), _frozen)
-CHECKPOINT = Kind("a checkpoint with its .meta file", lambda path: os.path.isfile(path + _META), _checkpoint)
+SAVED_MODEL = SourceKind("a folder with a saved model", folders.contains_saved_model, _saved_model)
+FROZEN = SourceKind("a frozen graph (.pb)", lambda path: path.endswith(".pb") and os.path.isfile(path), _frozen)
+CHECKPOINT = SourceKind("a checkpoint with its .meta file", lambda path: os.path.isfile(path + _META), _checkpoint)

@@ -38,7 +38,7 @@ Signatures = Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class SourceKind:
     """A kind of files with models: an entry point of the group `actorflow.model_files`.
 
     Args:
@@ -52,7 +52,7 @@ class Kind:
     read: Callable[[str, Collection[str], Signatures | None], Source]
 
 
-def kinds() -> list[Kind]:
+def kinds() -> list[SourceKind]:
     """The kinds of files that are installed."""
     return [entry.load() for entry in plugins.entries("model_files")]
 

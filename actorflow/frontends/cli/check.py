@@ -11,7 +11,7 @@ from actorflow.cluster.processes.startup import ConnectProgress, TaskReachabilit
 from actorflow.cluster.processes.task_config import TaskConfig
 from actorflow.cluster.wire.endpoints import open_endpoints
 from actorflow.cluster.wire.links import Links
-from actorflow.engine.transport.base import Identity
+from actorflow.engine.transport.base import ProcessIdentity
 from actorflow.engine.transport.installed import for_target
 from actorflow.errors import OpError
 
@@ -43,7 +43,7 @@ def check(config: TaskConfig) -> int:
 async def probe(config: TaskConfig, seconds: float | None = None) -> dict[str, TaskReachability]:
     """How far each other task is reached, all tried at once."""
     states = {task: TaskReachability() for task in config.cluster.tasks if task != config.task}
-    me = Identity("", f"/client:check-{secrets.token_hex(4)}", secrets.randbits(63))
+    me = ProcessIdentity("", f"/client:check-{secrets.token_hex(4)}", secrets.randbits(63))
     transport = for_target(config.transport, config.address)
     links = Links(me, open_endpoints(transport, credentials=config.credentials, control_only=True))
 

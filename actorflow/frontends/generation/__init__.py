@@ -7,14 +7,14 @@ single tokens together, and no row is padded. `save` writes it; `Model` opens it
 Requests join and leave between steps (continuous batching; Yu et al. 2022, Orca). A request gets all blocks that it may need
 when it begins, so none stops in its middle. It gives them back at its end, at once when its reader leaves.
 
-blocks.py      `Blocks`: the blocks of a pool that are free
+blocks.py      `FreeBlocks`: the blocks of a pool that are free
 decoding.py    `Decoding`: the graph of a step
 description.py `Description`: facts of a model that its graph brings along
 http/          `/v2/models/NAME/generate`, `generate_stream`, `/v1/completions` and a page, as a plug-in of `serving`
 model.py       `Model`: a model in a session, and its loop of steps
-request.py     `Rules`: how tokens are chosen; `Request`: a request on its way
+request.py     `Rules`: how tokens are chosen; `GenerationRequest`: a request on its way
 saving.py      `save`: a saved model that generates
-scheduler.py   `Scheduler`: which tokens go through the next step
+scheduler.py   `RequestScheduler`: which tokens go through the next step
 stream.py      `Stream`: the tokens of a request as they come
 text.py        text of tokens as they come, and texts that end it
 tokenizers.py  bytes, characters, and the package `tokenizers`

@@ -1,11 +1,11 @@
-"""`Blocks`: which blocks of a pool are free."""
+"""`FreeBlocks`: which blocks of a pool are free."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 
-class Blocks:
+class FreeBlocks:
     """The free blocks of a pool. The last that came back are given first, because they are still in a cache.
 
     Args:

@@ -19,8 +19,8 @@ from actorflow.errors import DeadlineExceededError, InternalError, InvalidArgume
 from actorflow.exchange.sources.signature import Signature
 from actorflow.exchange.sources.source import Source, read
 from actorflow.frontends.generation.description import METHOD, START, STEP, Description
-from actorflow.frontends.generation.request import Request, Rules
-from actorflow.frontends.generation.scheduler import Limits, Scheduler, Step
+from actorflow.frontends.generation.request import GenerationRequest, Rules
+from actorflow.frontends.generation.scheduler import Limits, RequestScheduler, SchedulerStep
 from actorflow.frontends.generation.stream import Stream
 from actorflow.frontends.generation.text import Text
 from actorflow.frontends.generation.tokenizers import Tokenizer, tokenizer_of
@@ -37,7 +37,7 @@ def generates(signatures: Mapping[str, Signature]) -> bool:
     return all(name in signatures and signatures[name].method == METHOD for name in (START, STEP))
 
 
-class Engine:
+class GenerationEngine:
     """The steps of a model in a session that someone else opens and closes.
 
     Args:
@@ -61,7 +61,7 @@ class Engine:
         """Set when a step or a request has ended."""
         self._tasks: BackgroundTasks | None = None
         self._scope: anyio.CancelScope | None = None
-        self._step: Step | None = None
+        self._step: SchedulerStep | None = None
         self.steps = 0
         """How many steps have run."""
 
@@ -81,7 +81,7 @@ class Engine:
         self.description = Description.of(await self._session.run(start.outputs["description"].tensor, feeds))
         self.tokenizer: Tokenizer | None = tokenizer_of(self.description.tokenizer)
         blocks = self.description.blocks if self._blocks is None else self._blocks
-        self.scheduler = Scheduler(self.description, self._limits, blocks)
+        self.scheduler = RequestScheduler(self.description, self._limits, blocks)
         self._names = list(step.inputs)
         tensors = [port.tensor for port in step.inputs.values()]
         self._call = await self._session.make_callable(step.outputs["tokens"].tensor, tensors)
@@ -121,11 +121,11 @@ class Engine:
         """No table for the page."""
         return ()
 
-    def add(self, request: Request, timeout: float | None) -> None:
+    def add(self, request: GenerationRequest, timeout: float | None) -> None:
         """Takes a request, which has `timeout` seconds to its end.
 
         Raises:
-            OpError: see `Scheduler.add`; or the model is closed.
+            OpError: see `RequestScheduler.add`; or the model is closed.
         """
         if self._tasks is None:
             raise UnavailableError("The model was closed.")
@@ -136,7 +136,7 @@ class Engine:
             request.alarm = loop.call_later(max(0.0, timeout), self.end, request, "error", error).cancel
         self._work.set()
 
-    def end(self, request: Request, reason: str = "cancelled", error: OpError | None = None) -> None:
+    def end(self, request: GenerationRequest, reason: str = "cancelled", error: OpError | None = None) -> None:
         """Ends a request. A step whose requests have all ended is stopped."""
         self.scheduler.end(request, reason, error)
         step = self._step
@@ -173,7 +173,7 @@ class Engine:
         await asyncio.sleep(0)  # readers and other tasks of the loop have their turn
         self._end_late()
 
-    async def _run_step(self, step: Step) -> None:
+    async def _run_step(self, step: SchedulerStep) -> None:
         try:
             chosen = await self._call(*[step.feeds[name] for name in self._names])
         except Exception as error:
@@ -206,7 +206,7 @@ class Engine:
     ) -> Stream:
         """The tokens that follow a prompt. See `Model.generate`."""
         text = Text(self.tokenizer, stop)
-        request = Request(self.tokens(prompt), rules)
+        request = GenerationRequest(self.tokens(prompt), rules)
         self.add(request, timeout)
         return Stream(request, text, self.end, self._work.set)
 
@@ -268,14 +268,14 @@ class Model:
         self._limits, self._blocks = limits or Limits(), blocks
         self._options = dict(session_options or {})
         self._session: Session | None = None
-        self._engine: Engine | None = None
+        self._engine: GenerationEngine | None = None
 
     async def __aenter__(self) -> Model:
         source: Source = await machine.on_thread(lambda: read(self._path, self._tags, None))
         session = self._session = Session(None, source.graph, **self._options)
         try:
             await source.start(session)
-            engine = Engine(session, source.signatures, self._limits, self._blocks)
+            engine = GenerationEngine(session, source.signatures, self._limits, self._blocks)
             await engine.start()
         except BaseException:
             with anyio.CancelScope(shield=True):
@@ -300,7 +300,7 @@ class Model:
                 await session.close()
 
     @property
-    def engine(self) -> Engine:
+    def engine(self) -> GenerationEngine:
         """Its steps. Raises UnavailableError while it is not open."""
         if self._engine is None:
             raise UnavailableError("The model is not open.", hint="async with af.generation.Model(path) as model: ...")

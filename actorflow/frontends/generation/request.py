@@ -1,4 +1,4 @@
-"""`Rules`: how the tokens of a request are chosen. `Request`: a request on its way."""
+"""`Rules`: how the tokens of a request are chosen. `GenerationRequest`: a request on its way."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _is_number(value: object) -> bool:
 
 
 @dataclass(slots=True, eq=False)
-class Request:
+class GenerationRequest:
     """A request, from its arrival to its end.
 
     Args:

@@ -1,4 +1,4 @@
-"""`Scheduler`: which requests run, and which of their tokens go through the next step. It does no I/O, and knows no clock."""
+"""`RequestScheduler`: which requests run, and which of their tokens go through the next step. It has no I/O and no clock."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from actorflow.errors import InvalidArgumentError, OpError, Overloaded
-from actorflow.frontends.generation.blocks import Blocks
+from actorflow.frontends.generation.blocks import FreeBlocks
 from actorflow.frontends.generation.description import Description
-from actorflow.frontends.generation.request import Request
+from actorflow.frontends.generation.request import GenerationRequest
 from actorflow.public import public
 
 
@@ -50,15 +50,15 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SchedulerStep:
     """The requests of a step, how many tokens of each it reads, and its inputs by name."""
 
-    requests: Sequence[Request]
+    requests: Sequence[GenerationRequest]
     counts: Sequence[int]
     feeds: dict[str, Any]
 
 
-class Scheduler:
+class RequestScheduler:
     """The requests of a model.
 
     Args:
@@ -69,12 +69,12 @@ class Scheduler:
 
     def __init__(self, description: Description, limits: Limits, blocks: int) -> None:
         self.description, self.limits = description, limits
-        self.blocks = Blocks(blocks)
-        self.queue: deque[Request] = deque()
-        self.running: list[Request] = []
+        self.blocks = FreeBlocks(blocks)
+        self.queue: deque[GenerationRequest] = deque()
+        self.running: list[GenerationRequest] = []
         self._width = -(-description.context // description.block_size)
 
-    def add(self, request: Request) -> None:
+    def add(self, request: GenerationRequest) -> None:
         """Lets a request wait for its turn.
 
         Raises:
@@ -104,10 +104,10 @@ class Scheduler:
         self.queue.append(request)
         self._admit()
 
-    def _needs(self, request: Request) -> int:
+    def _needs(self, request: GenerationRequest) -> int:
         return -(-request.most // self.description.block_size)
 
-    def _fits(self, request: Request) -> bool:
+    def _fits(self, request: GenerationRequest) -> bool:
         """Whether a request could run now."""
         has_place = len(self.running) < self.limits.max_running
         return not self.queue and has_place and self._needs(request) <= self.blocks.free
@@ -122,7 +122,7 @@ class Scheduler:
             request.blocks = blocks
             self.running.append(request)
 
-    def step(self) -> Step | None:
+    def step(self) -> SchedulerStep | None:
         """The next step; None where no request can go on."""
         self._admit()
         requests = [request for request in self.running if len(request.unread) < self.limits.max_unread]
@@ -134,9 +134,9 @@ class Scheduler:
             some = request.next_tokens(1 if self.description.by_one else 1 + left)
             left -= len(some) - 1
             tokens.append(some)
-        return Step(requests, [len(some) for some in tokens], self._feeds(requests, tokens))
+        return SchedulerStep(requests, [len(some) for some in tokens], self._feeds(requests, tokens))
 
-    def _feeds(self, requests: Sequence[Request], tokens: Sequence[list[int]]) -> dict[str, Any]:
+    def _feeds(self, requests: Sequence[GenerationRequest], tokens: Sequence[list[int]]) -> dict[str, Any]:
         counts = np.array([len(some) for some in tokens], np.int32)
         ends = np.cumsum(counts, dtype=np.int32)
         tables = np.zeros((len(requests), self._width), np.int32)
@@ -158,7 +158,7 @@ class Scheduler:
             "chosen": np.array([len(request.answer) for request in requests], np.int64),
         }
 
-    def advance(self, step: Step, chosen: Sequence[int]) -> None:
+    def advance(self, step: SchedulerStep, chosen: Sequence[int]) -> None:
         """Takes the tokens that a step chose, a token for each of its requests. Those that have ended meanwhile take none.
         A request for which none could be chosen fails, and no other."""
         for request, count, token in zip(step.requests, step.counts, chosen):
@@ -181,7 +181,7 @@ class Scheduler:
             else:
                 request.wake()
 
-    def end(self, request: Request, reason: str, error: OpError | None = None) -> None:
+    def end(self, request: GenerationRequest, reason: str, error: OpError | None = None) -> None:
         """Ends a request. Its blocks are free at once: a step that still writes them is over before the next begins."""
         if request.is_ended:
             return
@@ -195,7 +195,7 @@ class Scheduler:
         request.alarm()
         request.wake()
 
-    def late(self, now: float) -> list[Request]:
+    def late(self, now: float) -> list[GenerationRequest]:
         """The requests that have rested for too long, because their readers take nothing.
 
         Args:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import NamedTuple
 
-from actorflow.frontends.generation.request import Request
+from actorflow.frontends.generation.request import GenerationRequest
 from actorflow.frontends.generation.text import Text
 from actorflow.public import public
 
@@ -50,7 +50,13 @@ class Stream:
         taken: is called when tokens were taken from a request that rests.
     """
 
-    def __init__(self, request: Request, text: Text, end: Callable[[Request], None], taken: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        request: GenerationRequest,
+        text: Text,
+        end: Callable[[GenerationRequest], None],
+        taken: Callable[[], None],
+    ) -> None:
         self._request, self._text, self._end, self._taken = request, text, end, taken
         self._ready = asyncio.Event()
         self._is_done = False

@@ -21,7 +21,7 @@ from actorflow.frontends.grpc.tensors import of_contents
 from actorflow.frontends.http.answers import SMALL, TooLargeError
 from actorflow.frontends.serving.protocols import kserve
 from actorflow.frontends.serving.protocols.pieces import Work
-from actorflow.frontends.serving.protocols.routes import Route
+from actorflow.frontends.serving.protocols.routes import PathRoute
 
 _ENTRY = 32
 """Bytes that an entry of a list counts for, beside its own: each becomes an object."""
@@ -39,13 +39,13 @@ class InferRequest:
 
     model: str
     version: int | None
-    content: kserve.Request
+    content: kserve.InferenceRequest
     is_raw: bool
 
 
 def version_of(name: str, version: str) -> int | None:
     """The number of a version in a message; None where none is named. Raises InvalidArgumentError for other text."""
-    return Route("kserve", "", name, version or None).number
+    return PathRoute("kserve", "", name, version or None).number
 
 
 def value_of(parameter: InferParameter) -> Any:
@@ -110,7 +110,7 @@ def read(data: bytes, work: Work) -> InferRequest:
         raise InvalidArgumentError(f"raw_input_contents has {more} entries that belong to no input.")
     outputs = tuple([output.name for output in message.outputs])
     parameters = {key: value_of(parameter) for key, parameter in message.parameters.items()}
-    content = kserve.Request(inputs, outputs, frozenset(), is_raw, message.id, parameters)
+    content = kserve.InferenceRequest(inputs, outputs, frozenset(), is_raw, message.id, parameters)
     return InferRequest(message.model_name, version_of(message.model_name, message.model_version), content, is_raw)
 
 

@@ -30,11 +30,11 @@ from actorflow.frontends.serving.model import Model
 from actorflow.frontends.serving.plugin import Flow, plugins
 from actorflow.frontends.serving.protocols.answers import internal_error, refused
 from actorflow.frontends.serving.protocols.bodies import unpacked
-from actorflow.frontends.serving.protocols.inference import Inference, InferenceHead, inference
+from actorflow.frontends.serving.protocols.inference import InferenceCall, InferenceHead, inference
 from actorflow.frontends.serving.protocols.pages import page
 from actorflow.frontends.serving.protocols.pieces import USUAL, Work
 from actorflow.frontends.serving.protocols.questions import HEALTH, PAGES, index, named, nothing_at, question
-from actorflow.frontends.serving.protocols.routes import Route, route
+from actorflow.frontends.serving.protocols.routes import PathRoute, route
 from actorflow.frontends.serving.protocols.writing import dump_json, is_large
 from actorflow.frontends.serving.versions import Served, VersionPolicy, models_in
 from actorflow.public import public
@@ -249,7 +249,7 @@ class Application(Site):
         return question(path, self.served, self.measures, self.most_rows)
 
     async def _control_models(
-        self, target: Route | None, path: str, headers: Mapping[bytes, bytes], content: Body | Receive
+        self, target: PathRoute | None, path: str, headers: Mapping[bytes, bytes], content: Body | Receive
     ) -> Answer:
         """Lists, loads and unloads models."""
         if target is None or target.protocol != "repository":
@@ -337,7 +337,7 @@ class Application(Site):
         """Counts bytes no more."""
         self.large.give(size)
 
-    def inference(self, head: InferenceHead, body: Body, work: Work = USUAL) -> Inference:
+    def inference(self, head: InferenceHead, body: Body, work: Work = USUAL) -> InferenceCall:
         """The call of a model that a request asks for.
 
         Args:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from actorflow.engine.batching.batcher import Pending
+from actorflow.engine.batching.batcher import PendingRequest
 from actorflow.errors import UnavailableError
 from actorflow.frontends.http.answers import Answer
-from actorflow.frontends.serving.protocols.inference import Inference, InferenceHead
+from actorflow.frontends.serving.protocols.inference import InferenceCall, InferenceHead
 from actorflow.frontends.serving.protocols.writing import is_large
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ class Exchange:
     def __init__(self, application: Application, head: InferenceHead, done: Callable[[Answer], None]) -> None:
         self._application, self._head, self._done = application, head, done
         self._begun = time.perf_counter()
-        self._inference: Inference | None = None
-        self._pending: Pending | None = None
+        self._inference: InferenceCall | None = None
+        self._pending: PendingRequest | None = None
 
     def begin(self, body: bytes | list[bytes]) -> None:
         """Puts it into the queue of its model, or answers with the reason why not."""

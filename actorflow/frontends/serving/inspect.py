@@ -15,7 +15,7 @@ from actorflow.engine.passes.options import PlanOptions
 from actorflow.engine.runtime.diagnostics.trace import Trace
 from actorflow.engine.session.session import Session
 from actorflow.errors import InvalidArgumentError, NotFoundError, OpError
-from actorflow.exchange.sources.inspection import Inspection, inspected
+from actorflow.exchange.sources.inspection import SourceInspection, inspected
 from actorflow.exchange.sources.signature import Port, Signature
 from actorflow.exchange.sources.source import Source, read
 from actorflow.frontends.cli.main import Command
@@ -50,7 +50,7 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _described(signature: Signature, inspection: Inspection, top: int) -> Iterator[str]:
+def _described(signature: Signature, inspection: SourceInspection, top: int) -> Iterator[str]:
     yield f"signature {signature.name}"
     for title, ports in (("inputs", signature.inputs), ("outputs", signature.outputs)):
         yield f"  {title}"

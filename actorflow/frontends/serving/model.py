@@ -16,7 +16,7 @@ from actorflow.base.paths import path_text
 from actorflow.base.process import machine
 from actorflow.base.reports.logs import get_logger
 from actorflow.engine.batching import rows as batch_rows
-from actorflow.engine.batching.batcher import Batcher, Done, Pending
+from actorflow.engine.batching.batcher import Batcher, Done, PendingRequest
 from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.engine.session.session import Session
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, UnavailableError
@@ -32,7 +32,7 @@ _LOG = get_logger("serving")
 _CALLS = 32
 
 
-class Call(NamedTuple):
+class ModelCall(NamedTuple):
     """The inputs of a request, as a step takes them.
 
     key: calls of one key may go through one step.
@@ -284,7 +284,7 @@ class Model:
         call = self.call(signature, values, outputs)
         return call.named(await self.run(call, timeout))
 
-    def call(self, signature: Signature, values: Mapping[str, Any], outputs: Sequence[str] | None = None) -> Call:
+    def call(self, signature: Signature, values: Mapping[str, Any], outputs: Sequence[str] | None = None) -> ModelCall:
         """Values that a client sent, as a step takes them.
 
         Args:
@@ -301,10 +301,10 @@ class Model:
         arrays = signature.arrays(values)
         key: tuple[Any, ...] = (signature.name, names)
         if not signature.is_batched:
-            return Call(key, arrays, None, names, chosen)
-        return Call((*key, *[array.shape[1:] for array in arrays]), arrays, arrays[0].shape[0], names, chosen)
+            return ModelCall(key, arrays, None, names, chosen)
+        return ModelCall((*key, *[array.shape[1:] for array in arrays]), arrays, arrays[0].shape[0], names, chosen)
 
-    def begin(self, call: Call, timeout: float | None, done: Done) -> Pending:
+    def begin(self, call: ModelCall, timeout: float | None, done: Done) -> PendingRequest:
         """Puts a call into the queue. `done` is called with its outputs, or with an error.
 
         Args:
@@ -318,7 +318,7 @@ class Model:
         batcher = self._open()
         return batcher.begin(call.key, call.arrays, call.rows, _deadline(batcher, timeout), done)
 
-    async def run(self, call: Call, timeout: float | None) -> Sequence[Any]:
+    async def run(self, call: ModelCall, timeout: float | None) -> Sequence[Any]:
         """The outputs of a call, in the order of its `names`. Raises OpError; see `predict`."""
         batcher = self._open()
         return await batcher.submit(call.key, call.arrays, call.rows, _deadline(batcher, timeout))

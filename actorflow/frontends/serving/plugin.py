@@ -16,7 +16,7 @@ from actorflow.frontends.http.answers import Answer, Streamed
 if TYPE_CHECKING:
     from actorflow.frontends.serving.application import Application
     from actorflow.frontends.serving.model import Model
-    from actorflow.frontends.serving.protocols.kserve import Request
+    from actorflow.frontends.serving.protocols.kserve import InferenceRequest
 
 
 class Gauge(NamedTuple):
@@ -107,7 +107,7 @@ class Plugin(Protocol):
         """The answer to a request that the application has let in. Raises OpError for what is refused."""
 
     def pieces(
-        self, model: Model, request: Request, timeout: float | None, is_streamed: bool
+        self, model: Model, request: InferenceRequest, timeout: float | None, is_streamed: bool
     ) -> AsyncGenerator[Piece, None] | None:
         """The answer to a request in tensors; None for a request that the model's signatures answer.
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.base.shapes import compatible, is_static
-from actorflow.graph.analysis.patterns import Call, Chain, ValueOf, parsed
+from actorflow.graph.analysis.patterns import CallPattern, ChainPattern, ValueOf, parsed
 from actorflow.graph.node import Node
 
 _LEAST_DIVISOR = 1e-30
@@ -143,7 +143,7 @@ _NORMAL_ROWS = tuple(
 """Rows without their mean and with the deviation 1, in the forms that `graph/autodiff/chains.py` gives them."""
 
 CHAINS = (
-    Chain(
+    ChainPattern(
         "_Attention",
         ("query", "key", "value"),
         tuple(
@@ -157,13 +157,13 @@ CHAINS = (
         _scaled,
         ("bias", "more"),
     ),
-    Chain(
+    ChainPattern(
         "_Rotary",
         ("x", "cosines", "sines"),
         ("Add(Mul(x, cosines), Mul(ConcatV2(Neg(StridedSlice(x)), StridedSlice(x)), sines))",),
         _rotates,
     ),
-    Chain(
+    ChainPattern(
         "_LayerNorm",
         ("x", "scale", "offset"),
         tuple(
@@ -186,7 +186,7 @@ CHAINS = (
         ),
         _over_rows,
     ),
-    Chain(
+    ChainPattern(
         "_LayerNormGrad",
         ("dy", "x", "scale"),
         tuple(
@@ -194,7 +194,7 @@ CHAINS = (
         ),
         _back_over_rows,
     ),
-    Chain(
+    ChainPattern(
         "_LayerNormScaleGrad",
         ("dy", "x"),
         tuple(f"Sum(Mul(dy, {normal}))" for normal in _NORMAL_ROWS),
@@ -202,7 +202,7 @@ CHAINS = (
         sums=True,
     ),
     *(
-        Chain(
+        ChainPattern(
             "_SoftmaxGrad",
             ("dy", "y"),
             tuple(form.format("Mul(Sub(dy, Sum(Mul(dy, y))), y)") for form in forms),
@@ -211,7 +211,7 @@ CHAINS = (
         )
         for forms in (("Mul({}, $scale)", "RealDiv({}, $divisor)"), ("{}",))
     ),
-    Chain(
+    ChainPattern(
         "_RmsNorm",
         ("x", "scale"),
         tuple(
@@ -224,7 +224,7 @@ CHAINS = (
         ),
         _over_rows,
     ),
-    Chain(
+    ChainPattern(
         "_Gelu",
         ("x",),
         tuple(
@@ -233,7 +233,7 @@ CHAINS = (
             for form in ("Mul(Mul(x, {}), 0.5)", "Mul(Mul(x, 0.5), {})", "Mul(x, Mul({}, 0.5))")
         ),
     ),
-    Chain(
+    ChainPattern(
         "_GeluTanh",
         ("x",),
         tuple(
@@ -242,11 +242,12 @@ CHAINS = (
             for form in ("Mul(Mul(x, 0.5), {})", "Mul(Mul(x, {}), 0.5)", "Mul(x, Mul({}, 0.5))")
         ),
     ),
-    Chain("_Swish", ("x",), ("Mul(x, Sigmoid(x))",)),
+    ChainPattern("_Swish", ("x",), ("Mul(x, Sigmoid(x))",)),
 )  # fmt: skip
 """The chains that are looked for, and what they become."""
 
 ROWS = [
-    (chain, [(found, found.ops) for form in chain.forms if isinstance(found := parsed(form), Call)]) for chain in CHAINS
+    (chain, [(found, found.ops) for form in chain.forms if isinstance(found := parsed(form), CallPattern)])
+    for chain in CHAINS
 ]
 """Each chain with the patterns of its forms, and the ops that each pattern has."""

@@ -1,7 +1,7 @@
 """Patterns: a few ops in a row as text, such as `Mul(x, Sigmoid(x))`, and the search for them among nodes.
 
-A `Chain` has several patterns, all of one function. `Search` finds the occurrences of a chain in a graph, and gives each with the
-inputs and attributes of the one op that stands for it. The chains themselves are in `.chains`.
+A `ChainPattern` has several patterns, all of one function. `Search` finds the occurrences of a chain in a graph, and gives each
+with the inputs and attributes of the op that stands for it. The chains themselves are in `.chains`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallPattern:
     """The result of an op, which may have a name. Arguments may be in the other order where the op does not mind."""
 
     op: str
@@ -42,16 +42,16 @@ class Call:
     @property
     def ops(self) -> frozenset[str]:
         """The ops of the whole pattern."""
-        return frozenset((self.op,)).union(*(inner.ops for inner in self.arguments if isinstance(inner, Call)))
+        return frozenset((self.op,)).union(*(inner.ops for inner in self.arguments if isinstance(inner, CallPattern)))
 
 
-Pattern: TypeAlias = Name | Call | float
+Pattern: TypeAlias = Name | CallPattern | float
 ValueOf: TypeAlias = Callable[[TensorId], Any]
 """The value of a constant, or None."""
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class ChainPattern:
     """A function's op, the forms in which programs write it, and the rule that what is found has to keep.
 
     Args:
@@ -115,7 +115,7 @@ def _parsed(text: str, at: int) -> tuple[Pattern, int]:
         assert closing is not None, text[end:]
         end = closing.end()
         if closing.group(5) == ")":
-            return Call(op, tuple(arguments), named or ""), end
+            return CallPattern(op, tuple(arguments), named or ""), end
 
 
 class Search:
@@ -136,7 +136,7 @@ class Search:
     def producer(self, tensor_id: TensorId) -> Node | None:
         return None if tensor_id in self._graph.feeds else self._nodes.get(tensor_id.node)
 
-    def occurrences(self, chain: Chain, patterns: Sequence[Call], last: Node) -> Iterator[Occurrence]:
+    def occurrences(self, chain: ChainPattern, patterns: Sequence[CallPattern], last: Node) -> Iterator[Occurrence]:
         """The ways in which a node is the last of a chain, which has these patterns."""
         for bound in (occurrence for pattern in patterns for occurrence in self.call(pattern, last, {})):
             nodes = list({node.name: node for node in bound["nodes"]}.values())
@@ -147,7 +147,7 @@ class Search:
                 named = {name: value for name, value in bound.items() if isinstance(value, TensorId)}
                 yield Occurrence(tuple(nodes), inputs, chain.attrs(numbers, nodes), named)
 
-    def call(self, pattern: Call, node: Node, bound: Bound) -> Iterator[Bound]:
+    def call(self, pattern: CallPattern, node: Node, bound: Bound) -> Iterator[Bound]:
         """The ways in which a node is the result of a pattern, each as what stands for its names."""
         if node.op != pattern.op or len(node.dtypes) != 1:
             return
@@ -175,7 +175,7 @@ class Search:
         node = self.producer(tensor_id)
         if node is None:
             return
-        if isinstance(pattern, Call):
+        if isinstance(pattern, CallPattern):
             yield from self.call(pattern, node, bound)
             return
         value = _number(node)

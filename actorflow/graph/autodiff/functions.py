@@ -14,7 +14,7 @@ from actorflow.errors import describe
 from actorflow.graph.analysis.prune import prune
 from actorflow.graph.analysis.subgraph import Subgraph
 from actorflow.graph.control_flow.context import current
-from actorflow.graph.control_flow.function_body import Function, call_function, function_of, gradient_of, table
+from actorflow.graph.control_flow.function_body import FunctionBody, call_function, function_of, gradient_of, table
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
@@ -52,17 +52,17 @@ def call_gradient(node: Operation, dys: Sequence[Tensor | None]) -> list[Any]:
     return results
 
 
-def _explicit(function: Function) -> int:
+def _explicit(function: FunctionBody) -> int:
     return sum(not argument.op.attrs["source"] for argument in function.parameters)
 
 
-def _trace(function: Function) -> Function:
+def _trace(function: FunctionBody) -> FunctionBody:
     from actorflow.graph.autodiff.gradients import gradients
     from actorflow.graph.autodiff.walk import differentiable
 
     graph = function.context.graph
     with graph.name_scope(None):
-        derivative = Function(graph.unique_name(f"{function.name}_grad"), function.context, function)
+        derivative = FunctionBody(graph.unique_name(f"{function.name}_grad"), function.context, function)
     wrt: list[int] = []
 
     def build() -> list[Tensor]:
@@ -85,7 +85,7 @@ def _trace(function: Function) -> Function:
     return derivative
 
 
-def _by_python(node: Operation, function: Function, dys: Sequence[Tensor | None]) -> list[Any]:
+def _by_python(node: Operation, function: FunctionBody, dys: Sequence[Tensor | None]) -> list[Any]:
     rule = table(node.graph).get(("python gradient", function.name))
     if rule is None:
         raise LookupError(
@@ -102,7 +102,7 @@ def _by_python(node: Operation, function: Function, dys: Sequence[Tensor | None]
     return [*slopes, *[None] * (len(node.inputs) - len(slopes))]
 
 
-def _check_repeatable(node: Operation, function: Function) -> None:
+def _check_repeatable(node: Operation, function: FunctionBody) -> None:
     graph: Graph = node.graph
     assert function.returned is not None
     for inner in _body(graph, function.returned.name):

@@ -51,7 +51,7 @@ class Context:
             yield
 
     def admit(self, op: str, inputs: Sequence[Tensor], controls: Sequence[str]) -> tuple[list[Tensor], tuple[str, ...]]:
-        """See `actorflow.graph.scopes.Flow`."""
+        """See `actorflow.graph.scopes.FlowScope`."""
         admitted = [self.capture(tensor) for tensor in inputs]
         kept = tuple(control for control in controls if self._keeps(control))
         entered = tuple(self._bring_control(c) for c in controls if c not in kept and not is_free(self.graph.nodes[c]))

@@ -22,7 +22,7 @@ from actorflow.base.dtypes import DType, as_dtype
 from actorflow.base.reports.user_line import user_line
 from actorflow.base.shapes import Shape, as_shape, compatible
 from actorflow.errors import Where, describe
-from actorflow.graph.control_flow.function_body import Function, FunctionContext, make_call, table
+from actorflow.graph.control_flow.function_body import FunctionBody, FunctionContext, make_call, table
 from actorflow.graph.convert import convert_to_tensor, graph_of, is_symbolic
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
@@ -176,7 +176,7 @@ class DefinedFunction:
             )
         return tensor
 
-    def _function(self, graph: Graph, kinds: Sequence[tuple[DType, Shape]]) -> Function:
+    def _function(self, graph: Graph, kinds: Sequence[tuple[DType, Shape]]) -> FunctionBody:
         """The function in `graph`, traced if it is not there yet."""
         key = (self, tuple(kinds))
         function = table(graph).get(key)
@@ -196,7 +196,7 @@ class DefinedFunction:
         context = FunctionContext(graph, name)
         if (code := getattr(self._func, "__code__", None)) is not None:
             context.where = Where(code.co_filename, code.co_firstlineno)
-        traced = table(graph)[key] = Function(name, context)
+        traced = table(graph)[key] = FunctionBody(name, context)
         try:
             gradient = ""
             if self._grad_func is not None:

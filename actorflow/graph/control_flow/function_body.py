@@ -29,7 +29,7 @@ class FunctionContext(Context):
     def __init__(self, graph: Graph, name: str) -> None:
         super().__init__(graph, name, None)
         self.controls = ()  # a call waits, not the body
-        self.tracing: Function | None = None
+        self.tracing: FunctionBody | None = None
 
     def bring(self, outer: Tensor) -> Tensor:
         assert self.tracing is not None, "the body of a function changes only while it is traced"
@@ -53,13 +53,13 @@ class FunctionContext(Context):
 
 
 @dataclass(slots=True)
-class Function:
+class FunctionBody:
     """A named part of a graph with parameters. `arguments` are its own, after those of the function whose gradient it
     computes (`base`)."""
 
     name: str
     context: FunctionContext
-    base: Function | None = None
+    base: FunctionBody | None = None
     arguments: list[Tensor] = field(default_factory=list)
     returned: Operation | None = None
 
@@ -150,7 +150,7 @@ def table(graph: Graph) -> dict[Any, Any]:
     return functions
 
 
-def function_of(graph: Graph, name: str) -> Function:
+def function_of(graph: Graph, name: str) -> FunctionBody:
     """The function `name` of `graph`, which may have come with a stored graph. Raises LookupError for an unknown name."""
     function = table(graph).get(name)
     if function is None:
@@ -158,7 +158,7 @@ def function_of(graph: Graph, name: str) -> Function:
     return function
 
 
-def _restored(graph: Graph, name: str) -> Function:
+def _restored(graph: Graph, name: str) -> FunctionBody:
     ends = [op for op in graph.get_operations() if op.type == "_Return" and op.attrs["function"] == name]
     if not ends:
         raise LookupError(f"The graph has no function {name!r}.")
@@ -172,14 +172,14 @@ def _restored(graph: Graph, name: str) -> Function:
     for node in (*body.nodes, *(op.name for op in arguments)):
         if graph.flow_of(node) is None:
             graph.set_flow(graph.get_operation_by_name(node), context)
-    function = Function(name, context, base, [op.outputs[0] for op in arguments], end)
+    function = FunctionBody(name, context, base, [op.outputs[0] for op in arguments], end)
     for parameter in function.arguments:
         if source := parameter.op.attrs["source"]:
             context.captured[graph.get_tensor_by_name(source).tensor_id] = parameter
     return function
 
 
-def gradient_of(function: Function) -> Function | None:
+def gradient_of(function: FunctionBody) -> FunctionBody | None:
     """The function that computes the gradients of `function`, if there is one already."""
     graph = function.context.graph
     gradient = table(graph).get(("gradient", function.name))
@@ -191,13 +191,15 @@ def gradient_of(function: Function) -> Function | None:
 
 
 def call_function(
-    function: Function, given: Sequence[Tensor], *, of: str = "", name: str | None = None
+    function: FunctionBody, given: Sequence[Tensor], *, of: str = "", name: str | None = None
 ) -> tuple[Tensor, ...]:
     """Makes a call. `given` are the values of all parameters but those that stand for tensors of the graph around."""
     return make_call(function, given, of=of, name=name).outputs
 
 
-def make_call(function: Function, arguments: Sequence[Tensor], *, of: str = "", name: str | None = None) -> Operation:
+def make_call(
+    function: FunctionBody, arguments: Sequence[Tensor], *, of: str = "", name: str | None = None
+) -> Operation:
     """The node of a call, with what is known of its outputs' shapes."""
     from actorflow.graph.analysis.specialise import output_shapes
 

@@ -25,7 +25,7 @@ class StandIn(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartialImport:
     """The nodes that an import left out, and for each of them the reason; `dropped` are those for which a gate waited."""
 
     reasons: Mapping[str, Exception]
@@ -40,7 +40,7 @@ class Part:
 
 def import_part(
     graph_def: GraphDef, name: str = "", stand_ins: Mapping[str, StandIn] | None = None, gates: Collection[str] = ()
-) -> Part:
+) -> PartialImport:
     """Adds the nodes of a message that can be read to the default graph.
 
     Args:
@@ -55,7 +55,7 @@ def import_part(
         several.setdefault(node, {})[int(port or 0)] = stand_in
     importer = _Partial(get_default_graph(), graph_def, name, several, frozenset(gates))
     importer.add_all()
-    return Part(importer.left, importer.dropped)
+    return PartialImport(importer.left, importer.dropped)
 
 
 class _Partial(Importer):

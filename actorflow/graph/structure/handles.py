@@ -20,13 +20,13 @@ class TensorHandle:
     Args:
         text: `node;number;device`.
         dtype: the element type of the tensor.
-        keeper: the session's `Handles`.
+        keeper: the session's `HandleNodes`.
         session: the session, blocking or not.
     """
 
     __slots__ = ("_dtype", "_keeper", "_session", "_text", "persistent")
 
-    def __init__(self, text: bytes, dtype: DType, keeper: Handles, session: Any) -> None:
+    def __init__(self, text: bytes, dtype: DType, keeper: HandleNodes, session: Any) -> None:
         self._text, self._dtype, self._keeper, self._session = text, dtype, keeper, session
         self.persistent = False
 
@@ -76,7 +76,7 @@ class TensorHandle:
         return f"<TensorHandle {self.handle} {self._dtype}>"
 
 
-class Handles:
+class HandleNodes:
     """The nodes by which a session reads and forgets the tensors that it keeps, and those whose handles are gone."""
 
     def __init__(self, graph: Any) -> None:

@@ -17,7 +17,7 @@ from actorflow.graph.variables.collections import GraphKeys
 from actorflow.graph.variables.initializers import default_initializer
 from actorflow.graph.variables.partitioned import PartitionedVariable, PartitionInfo, SaveSliceInfo, slices_of
 from actorflow.graph.variables.partitioners import Partitioner
-from actorflow.graph.variables.store import Reuse, Store, store_of
+from actorflow.graph.variables.store import Reuse, VariableStore, store_of
 from actorflow.graph.variables.variable import Variable
 
 
@@ -70,7 +70,7 @@ def get_by_full_name(
 
 
 def _get_partitioned(
-    store: Store,
+    store: VariableStore,
     name: str,
     shape: Shape,
     dtype: DType,

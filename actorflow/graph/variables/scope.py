@@ -21,8 +21,8 @@ from actorflow.graph.variables.partitioners import Partitioner
 from actorflow.graph.variables.store import (
     AUTO_REUSE,
     Reuse,
-    Store,
     VariableScope,
+    VariableStore,
     current_scopes,
     get_variable_scope,
     scope_of,
@@ -173,7 +173,7 @@ def variable_op_scope(
     return variable_scope(name_or_scope, default_name, values, **kwargs)
 
 
-def _unused(store: Store, outer: VariableScope, name: str) -> str:
+def _unused(store: VariableStore, outer: VariableScope, name: str) -> str:
     """`name`, or `name_1` and so on where the scope around has opened it already."""
     full = f"{outer.name}/{name}" if outer.name else name
     if not store.opened.get(full):

@@ -217,7 +217,7 @@ class VariableScope:
         return f"<actorflow.VariableScope {self.name!r} reuse={self.reuse}>"
 
 
-class Store:
+class VariableStore:
     """A graph's variables by name, those that are kept in slices, its outermost scope, and how often each name of a scope
     was opened."""
 
@@ -239,12 +239,12 @@ current_scopes: ContextVar[Mapping[int, VariableScope]] = ContextVar(
 )
 
 
-def store_of(graph: Graph) -> Store:
+def store_of(graph: Graph) -> VariableStore:
     """The store of `graph`, which lives as long as it."""
     stores = graph.get_collection_ref(_STORE)
     if not stores:
-        stores.append(Store())
-    store: Store = stores[0]
+        stores.append(VariableStore())
+    store: VariableStore = stores[0]
     return store
 
 

@@ -19,7 +19,7 @@ functions/      functions of elements: traced into graphs, or awaited
 identity.py     a digest of a description: whether a place belongs to this input
 iteration.py    how a dataset is gone through: `async for`, `for`, and the iterators of graphs
 iterator.py     `Iterator`: the iterators of graphs
-node.py         `Node`: one stage of a description, and descriptions on the wire
+node.py         `DatasetNode`: one stage of a description, and descriptions on the wire
 padding.py      the shapes and values of `padded_batch`
 random.py       TensorFlow's random numbers, for its order of shuffling
 readers.py      `TFRecordDataset`, `TextLineDataset`, `FixedLengthRecordDataset`

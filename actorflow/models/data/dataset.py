@@ -22,7 +22,7 @@ from actorflow.graph.tensor import Tensor
 from actorflow.models.data import padding
 from actorflow.models.data.functions.tracing import trace
 from actorflow.models.data.iteration import Iterable
-from actorflow.models.data.node import Node, known_integer, parameter
+from actorflow.models.data.node import DatasetNode, known_integer, parameter
 from actorflow.models.data.sources import Sources, is_coroutine_function
 from actorflow.models.data.spec import DatasetSpec, Spec, batched, dense_leaves, most_specific, tensor_leaves
 from actorflow.public import public
@@ -54,7 +54,7 @@ class Dataset(Sources, Iterable):
 
     __slots__ = ("node",)
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: DatasetNode) -> None:
         """Made by its static methods, such as `Dataset.range(10)`.
 
         Args:
@@ -63,7 +63,7 @@ class Dataset(Sources, Iterable):
         Raises:
             TypeError: something else is given.
         """
-        if not isinstance(node, Node):
+        if not isinstance(node, DatasetNode):
             raise TypeError("A Dataset is made by one of its methods, such as Dataset.from_tensor_slices(values).")
         self.node = node
 
@@ -71,7 +71,7 @@ class Dataset(Sources, Iterable):
         return f"<Dataset of {self.node.kind}: {self.node.spec!r}>"
 
     def _then(self, kind: str, spec: Spec | None = None, **keywords: Any) -> Dataset:
-        return Dataset(Node(kind, self.node.spec if spec is None else spec, (self.node,), **keywords))
+        return Dataset(DatasetNode(kind, self.node.spec if spec is None else spec, (self.node,), **keywords))
 
     # Functions of elements
 
@@ -496,7 +496,7 @@ class Dataset(Sources, Iterable):
             TypeError: its elements have other types or another structure.
         """
         spec = most_specific(self.node.spec, dataset.node.spec, "the first")
-        return Dataset(Node("concatenate", spec, (self.node, dataset.node)))
+        return Dataset(DatasetNode("concatenate", spec, (self.node, dataset.node)))
 
     # Between stages
 

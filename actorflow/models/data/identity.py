@@ -17,14 +17,14 @@ from actorflow.base.dtypes import DType
 from actorflow.errors import FailedPreconditionError
 from actorflow.graph.ops.flow.py_func import PythonFunction, function_of
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.models.data.functions.function import Function
-from actorflow.models.data.node import Node, encode_spec
+from actorflow.models.data.functions.function import DatasetFunction
+from actorflow.models.data.node import DatasetNode, encode_spec
 
 SAMPLE = 1 << 22
 """The bytes of an array that are read: of a larger one a sample, evenly spread."""
 
 
-def identity(node: Node) -> bytes:
+def identity(node: DatasetNode) -> bytes:
     """The digest of a description whose tensors have values."""
     digest = hashlib.blake2b(digest_size=16)
     _add_node(digest.update, node)
@@ -34,7 +34,7 @@ def identity(node: Node) -> bytes:
 Add = Callable[[bytes], object]
 
 
-def _add_node(add: Add, node: Node) -> None:
+def _add_node(add: Add, node: DatasetNode) -> None:
     _add_value(add, ["node", node.kind, encode_spec(node.spec), sorted(node.options.items())])
     for tensor in node.tensors:
         _add_value(add, tensor)
@@ -46,7 +46,7 @@ def _add_node(add: Add, node: Node) -> None:
         _add_node(add, below)
 
 
-def _add_function(add: Add, function: Function) -> None:
+def _add_function(add: Add, function: DatasetFunction) -> None:
     places: dict[Operation, int] = {}
     for operation in function.graph.get_operations():
         places[operation] = len(places)
@@ -63,7 +63,7 @@ def _add_function(add: Add, function: Function) -> None:
     outputs = [(places[tensor.op], tensor.value_index) for tensor in function.outputs]
     _add_value(add, ["function", outputs])
     for leaf in function.leaves:
-        _add_node(add, leaf) if isinstance(leaf, Node) else _add_value(add, leaf)
+        _add_node(add, leaf) if isinstance(leaf, DatasetNode) else _add_value(add, leaf)
 
 
 def _add_callable(add: Add, call: Any) -> None:
@@ -95,7 +95,7 @@ def _add_code(add: Add, code: CodeType) -> None:
 
 def _add_value(add: Add, value: Any) -> None:
     """A value with its type. Objects that are no values count by their class."""
-    if isinstance(value, Node):
+    if isinstance(value, DatasetNode):
         _add_node(add, value)
     elif isinstance(value, (np.ndarray, np.generic)):
         _add_array(add, np.asarray(value))

@@ -14,7 +14,7 @@ from actorflow.engine.eager.scope import executing_eagerly
 from actorflow.engine.eager.tensor import EagerTensor
 from actorflow.errors import OutOfRangeError, describe
 from actorflow.graph.tensor import Tensor
-from actorflow.models.data.node import Node, array, bound_arrays
+from actorflow.models.data.node import DatasetNode, array, bound_arrays
 from actorflow.models.data.resource import Pulling
 from actorflow.models.data.spec import DatasetSpec, Spec, shapes_of, types_of
 from actorflow.models.data.stage import EndOfSequence
@@ -29,7 +29,7 @@ class Iterable:
     """The part of `Dataset` that goes through its elements."""
 
     __slots__ = ()
-    node: Node
+    node: DatasetNode
 
     @property
     def element_spec(self) -> Any:
@@ -185,7 +185,7 @@ class Iterable:
                 f"The element types for the new state must match the initial state. Expected {types_of(first.spec)}; got "
                 f"{types_of(function.spec)}."
             )
-        return Dataset(Node("reduce", function.spec, (self.node, first), tuple(captured), function=function))
+        return Dataset(DatasetNode("reduce", function.spec, (self.node, first), tuple(captured), function=function))
 
     def get_single_element(self, name: str | None = None) -> Any:
         """The one element: at once under eager execution, else tensors of the graph.
@@ -253,7 +253,7 @@ class DatasetIterator(AsyncIterator[Any]):
     def _shown(self, value: Any) -> Any:
         from actorflow.models.data.dataset import Dataset
 
-        if isinstance(value, Node):
+        if isinstance(value, DatasetNode):
             return Dataset(value)
         return _tensor(value) if self._tensors else value
 

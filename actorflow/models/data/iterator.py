@@ -17,9 +17,9 @@ from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.ops.flow.py_func import PythonFunction, keep, kept
 from actorflow.graph.ops.io import iterators as ops
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.models.data.functions.function import Function
+from actorflow.models.data.functions.function import DatasetFunction
 from actorflow.models.data.iteration import Iterable
-from actorflow.models.data.node import Node, encode, unbound, value_of
+from actorflow.models.data.node import DatasetNode, encode, unbound, value_of
 from actorflow.models.data.spec import Spec, declared, shapes_of, tensor_leaves, types_of
 from actorflow.public import public
 
@@ -274,14 +274,14 @@ def get_output_classes(dataset_or_iterator: Any) -> Any:
     return dataset_or_iterator.output_classes
 
 
-def initializable(node: Node, shared_name: str | None) -> Iterator:
+def initializable(node: DatasetNode, shared_name: str | None) -> Iterator:
     """See `Dataset.make_initializable_iterator`."""
     tensor_leaves(node.spec)
     handle = _handle(node.spec, shared_name)
     return Iterator(handle, _initializer(handle, node, None), node.spec)
 
 
-def one_shot(node: Node) -> Iterator:
+def one_shot(node: DatasetNode) -> Iterator:
     """See `Dataset.make_one_shot_iterator`."""
     spec = node.spec
     tensor_leaves(spec)
@@ -298,7 +298,7 @@ def one_shot(node: Node) -> Iterator:
     return Iterator(handle, None, spec)
 
 
-def single_element(node: Node, found: list[Any] | None) -> Any:
+def single_element(node: DatasetNode, found: list[Any] | None) -> Any:
     """See `Dataset.get_single_element`; `found` are the elements, or None for elements that are not known."""
     if found is not None:
         ops.check_single(len(found))
@@ -321,7 +321,7 @@ def _handle(spec: Spec, shared_name: str | None) -> Tensor:
     )
 
 
-def _initializer(handle: Tensor, node: Node, name: str | None) -> Operation:
+def _initializer(handle: Tensor, node: DatasetNode, name: str | None) -> Operation:
     components, description = _described(node)
     attrs = {"description": description}  # tables are among the components: `make_iterator` takes values only
     return get_default_graph().create_op("MakeIterator", [handle, *components], attrs, name)
@@ -335,7 +335,7 @@ def _shapes(spec: Spec) -> tuple[Any, ...]:
     return tuple([leaf.static_shape for leaf in tensor_leaves(spec)])
 
 
-def _described(node: Node) -> tuple[list[Tensor], bytes]:
+def _described(node: DatasetNode) -> tuple[list[Tensor], bytes]:
     """The tensors of a description, those with values as constants; and the description."""
     graph = get_default_graph()
     for function in _python_functions(node):
@@ -345,14 +345,14 @@ def _described(node: Node) -> tuple[list[Tensor], bytes]:
     return [convert_to_tensor(value_of(key)) for key in tensors], description
 
 
-def _python_functions(node: Node) -> Nodes[PythonFunction]:
+def _python_functions(node: DatasetNode) -> Nodes[PythonFunction]:
     """The functions of Python of a description, which live in this process."""
     if isinstance(node.function, PythonFunction):
         yield node.function
-    elif isinstance(node.function, Function):
+    elif isinstance(node.function, DatasetFunction):
         yield from kept(node.function.graph)
         for leaf in node.function.leaves:
-            if isinstance(leaf, Node):
+            if isinstance(leaf, DatasetNode):
                 yield from _python_functions(leaf)
     for below in node.inputs:
         yield from _python_functions(below)

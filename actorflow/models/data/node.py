@@ -1,4 +1,4 @@
-"""`Node`: one stage of a dataset's description, a frozen record; and how a description goes over the wire.
+"""`DatasetNode`: one stage of a dataset's description, a frozen record; and how a description goes over the wire.
 
 A description is a tree of nodes. The tensors in it, such as the size of a batch or what is sliced, are arrays; or tensors of a
 graph, which stand for values that are not known yet. `bind` puts values in the place of those. In that way the same description
@@ -28,7 +28,7 @@ from actorflow.models.data.spec import DatasetSpec, SparseTensorSpec, Spec
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Node:
+class DatasetNode:
     """One stage: its `kind`, a name of the table of stages, and what it takes.
 
     `spec` is what its elements look like, `inputs` are the stages it pulls from, `tensors` its values, `options` plain values,
@@ -39,7 +39,7 @@ class Node:
 
     kind: str
     spec: Spec
-    inputs: tuple[Node, ...] = ()
+    inputs: tuple[DatasetNode, ...] = ()
     tensors: tuple[Any, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     function: Any = None
@@ -84,7 +84,7 @@ def known_integer(value: Any) -> int | None:
     return None if isinstance(value, Tensor) else int(value)
 
 
-def unbound(node: Node, tensors: dict[Tensor, None] | None = None) -> dict[Tensor, None]:
+def unbound(node: DatasetNode, tensors: dict[Tensor, None] | None = None) -> dict[Tensor, None]:
     """The tensors of graphs in a description, each once, in order."""
     tensors = {} if tensors is None else tensors
     for tensor in node.tensors:
@@ -95,10 +95,10 @@ def unbound(node: Node, tensors: dict[Tensor, None] | None = None) -> dict[Tenso
     return tensors
 
 
-def bind(node: Node, values: Mapping[Any, Any]) -> Node:
+def bind(node: DatasetNode, values: Mapping[Any, Any]) -> DatasetNode:
     """A description with values in the place of its tensors, and of its `argument` nodes. Others stay the same."""
     if node.kind == "argument" and node.options["key"] in values:
-        bound: Node = values[node.options["key"]]
+        bound: DatasetNode = values[node.options["key"]]
         return bound
     inputs = tuple([bind(below, values) for below in node.inputs])
     tensors = tuple([values.get(t, t) if isinstance(t, Tensor) else t for t in node.tensors])
@@ -114,7 +114,7 @@ def _same(left: Any, other: Any) -> bool:
 # ---- the wire
 
 
-def encode(node: Node, tensors: dict[Any, int]) -> list[Any]:
+def encode(node: DatasetNode, tensors: dict[Any, int]) -> list[Any]:
     """A description in terms of msgpack. Its tensors are numbers: of the places that they get in `tensors`, where arrays are
     known by their identities.
 
@@ -164,7 +164,7 @@ def value_of(key: Any) -> Any:
     return key.array if isinstance(key, _Array) else key
 
 
-def decode(record: Sequence[Any], tensors: Sequence[Any]) -> Node:
+def decode(record: Sequence[Any], tensors: Sequence[Any]) -> DatasetNode:
     """The description of `encode`, with these values for its tensors. Raises ValueError for what is none."""
     try:
         kind, spec, inputs, places, options, called, where = record
@@ -172,10 +172,10 @@ def decode(record: Sequence[Any], tensors: Sequence[Any]) -> Node:
         if isinstance(called, str):
             function = function_of(called)
         elif called is not None:
-            from actorflow.models.data.functions.function import Function
+            from actorflow.models.data.functions.function import DatasetFunction
 
-            function = Function.decode(called, tensors)
-        return Node(
+            function = DatasetFunction.decode(called, tensors)
+        return DatasetNode(
             str(kind),
             decode_spec(spec),
             tuple([decode(below, tensors) for below in inputs]),
@@ -225,7 +225,7 @@ def _decode_part(record: Any) -> Any:
     return SparseTensorSpec(shape[0], content) if kind == "sparse" else TensorSpec(shape[0], content)
 
 
-def bound_arrays(node: Node) -> None:
+def bound_arrays(node: DatasetNode) -> None:
     """Raises RuntimeError where a description has tensors of a graph, whose values are not known here."""
     for tensor in unbound(node):
         raise RuntimeError(

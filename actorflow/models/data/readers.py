@@ -10,13 +10,13 @@ from actorflow.base.dtypes import int64, string
 from actorflow.engine.eager.functions.signature import TensorSpec
 from actorflow.graph.tensor import Tensor
 from actorflow.models.data.dataset import AUTOTUNE, DEFAULT_CYCLE, Dataset
-from actorflow.models.data.node import Node, parameter, spec_of
+from actorflow.models.data.node import DatasetNode, parameter, spec_of
 from actorflow.models.data.sources import Sources
 from actorflow.models.data.spec import Spec
 from actorflow.public import public
 
 
-class Reader(Dataset):
+class RecordFileReader(Dataset):
     """The records of files. `form` says how a file falls into them."""
 
     __slots__ = ()
@@ -34,7 +34,7 @@ class Reader(Dataset):
 
 
 @public("af.data")
-class TFRecordDataset(Reader):
+class TFRecordDataset(RecordFileReader):
     """The records of TFRecord files, as scalar strings (`tf.data.TFRecordDataset`).
 
     Example:
@@ -60,7 +60,7 @@ class TFRecordDataset(Reader):
 
 
 @public("af.data")
-class TextLineDataset(Reader):
+class TextLineDataset(RecordFileReader):
     """The lines of files without their ends, as scalar strings (`tf.data.TextLineDataset`).
 
     Example:
@@ -126,7 +126,7 @@ class FixedLengthRecordDataset(Dataset):
         super().__init__(_records(filenames, "fixed", compression_type, num_parallel_reads, sizes))
 
 
-def _records(filenames: Any, form: str, compression_type: Any, reads: Any, sizes: Sequence[Any] = ()) -> Node:
+def _records(filenames: Any, form: str, compression_type: Any, reads: Any, sizes: Sequence[Any] = ()) -> DatasetNode:
     """The node that reads the records of files.
 
     Args:
@@ -157,7 +157,7 @@ def _records(filenames: Any, form: str, compression_type: Any, reads: Any, sizes
     spec = Spec(TensorSpec((), string))
 
     def records_of(source: Dataset) -> Dataset:
-        return Dataset(Node("records", spec, (source.node,), (packing, *numbers), {"format": form}))
+        return Dataset(DatasetNode("records", spec, (source.node,), (packing, *numbers), {"format": form}))
 
     if reads is None:
         return records_of(names).node

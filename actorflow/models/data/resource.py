@@ -16,7 +16,7 @@ from actorflow.base.reports.logs import get_logger
 from actorflow.engine.runtime.diagnostics.waits import Wait
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError
 from actorflow.models.data.identity import identity
-from actorflow.models.data.node import Node
+from actorflow.models.data.node import DatasetNode
 from actorflow.models.data.spec import Element, Spec, fits
 from actorflow.models.data.stage import EndOfSequence, Running, Stage, check, read_state, write_state
 from actorflow.models.data.statistics import IteratorStatistics, PullWaits, statistics_of, waiting_of
@@ -35,7 +35,7 @@ def pullings() -> list[Pulling]:
 class Pulling:
     """The stages of a description. They are made with the first pull, on the loop of those who pull."""
 
-    def __init__(self, node: Node, roots: FileRoots = None) -> None:
+    def __init__(self, node: DatasetNode, roots: FileRoots = None) -> None:
         _alive.add(weakref.ref(self, _alive.discard))
         self.node = node
         self._roots = roots
@@ -150,7 +150,7 @@ class IteratorResource:
         self._identity: bytes | None = None
         self._lock = threading.Lock()
 
-    def initialize(self, node: Node, roots: FileRoots) -> None:
+    def initialize(self, node: DatasetNode, roots: FileRoots) -> None:
         """Begins with a description, at its beginning; or where the checkpoint was that was restored before.
 
         Raises:
@@ -167,12 +167,12 @@ class IteratorResource:
         if before is not None:
             before.abort()
 
-    def initialize_once(self, make: Callable[[], Node], roots: FileRoots) -> None:
+    def initialize_once(self, make: Callable[[], DatasetNode], roots: FileRoots) -> None:
         """Begins, unless it has begun."""
         if self._pulling is None:
             self.initialize(make(), roots)
 
-    def reads(self, node: Node) -> bool:
+    def reads(self, node: DatasetNode) -> bool:
         """Whether its dataset is that of a description. An iterator that has not begun may read any."""
         return self._pulling is None or self._input() == identity(node)
 

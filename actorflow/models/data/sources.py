@@ -10,7 +10,7 @@ from actorflow.base.dtypes import DTypeLike, int64, string
 from actorflow.engine.eager.functions.signature import TensorSpec
 from actorflow.graph.ops.flow.py_func import PythonFunction
 from actorflow.graph.sparse_tensor import SparseTensor, SparseTensorValue
-from actorflow.models.data.node import Node, parameter, spec_of
+from actorflow.models.data.node import DatasetNode, parameter, spec_of
 from actorflow.models.data.spec import SparseTensorSpec, Spec, declared, dense_leaves, parse
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ class Sources:
 def _made(kind: str, spec: Spec, **keywords: Any) -> Dataset:
     from actorflow.models.data.dataset import Dataset
 
-    return Dataset(Node(kind, spec, **keywords))
+    return Dataset(DatasetNode(kind, spec, **keywords))
 
 
 def from_batches(generator: Callable[[], Any], specs: Any) -> Dataset:

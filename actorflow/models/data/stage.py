@@ -26,7 +26,7 @@ from actorflow.base.records.proto_tensor import read_tensor, write_tensor
 from actorflow.base.records.roots import FileRoots
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.errors import InvalidArgumentError, UnimplementedError
-from actorflow.models.data.node import Node, array, decode, encode, value_of
+from actorflow.models.data.node import DatasetNode, array, decode, encode, value_of
 from actorflow.models.data.spec import Element
 
 TURN = 1e-3
@@ -101,7 +101,7 @@ class Running:
         self._until = now + TURN
         return True
 
-    def stage(self, node: Node) -> Stage:
+    def stage(self, node: DatasetNode) -> Stage:
         """A stage for a node, at its beginning. Raises UnimplementedError for an unknown kind."""
         kind = STAGES.get(node.kind)
         if kind is None:
@@ -109,7 +109,7 @@ class Running:
         return kind(node, self)
 
 
-def check(node: Node) -> None:
+def check(node: DatasetNode) -> None:
     """Raises InvalidArgumentError for numbers of a description that none of its stages can work with."""
     kind = STAGES.get(node.kind)
     if kind is not None:
@@ -131,7 +131,7 @@ def stage(kind: str) -> Callable[[S], S]:
 class Stage:
     """A stage at work. Others pull from it; it pulls from its `inputs`. Only one pulls at a time."""
 
-    def __init__(self, node: Node, running: Running) -> None:
+    def __init__(self, node: DatasetNode, running: Running) -> None:
         self.node, self.running = node, running
         self.given = 0
         """How many elements it has given."""
@@ -145,7 +145,7 @@ class Stage:
         self.setup()
 
     @classmethod
-    def check(cls, node: Node) -> None:
+    def check(cls, node: DatasetNode) -> None:
         """Raises InvalidArgumentError for numbers that the stage can't work with. An iterator's initializer asks for it too."""
 
     def setup(self) -> None:
@@ -206,7 +206,7 @@ class OneInput(Stage):
         self.input = self.inputs[0]
 
 
-class Source(Stage):
+class SourceStage(Stage):
     """A stage that pulls from none and waits for nothing: `take` gives its next elements."""
 
     def setup(self) -> None:
@@ -285,7 +285,7 @@ def pack(element: Element) -> list[Any]:
 
 def pack_value(value: Any) -> Any:
     """A leaf in terms of msgpack: a tensor as a message, a dataset as its description with its tensors."""
-    if isinstance(value, Node):
+    if isinstance(value, DatasetNode):
         tensors: dict[Any, int] = {}
         description = encode(value, tensors)
         return [description, [pack_value(value_of(key)) for key in tensors]]

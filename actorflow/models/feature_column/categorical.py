@@ -20,8 +20,8 @@ from actorflow.graph.ops.strings.elementwise import as_string
 from actorflow.graph.ops.strings.hash import string_to_hash_bucket_fast
 from actorflow.graph.sparse_tensor import SparseTensor
 from actorflow.models.feature_column.column import (
+    BatchFeatures,
     CategoricalColumn,
-    Features,
     Ids,
     as_sparse,
     key_is_string,
@@ -46,7 +46,7 @@ class KeyedColumn(CategoricalColumn):
     def parse_example_spec(self) -> dict[str, Any]:
         return {self.key: VarLenFeature(self.dtype)}
 
-    def _values(self, features: Features) -> SparseTensor:
+    def _values(self, features: BatchFeatures) -> SparseTensor:
         """The feature. Raises ValueError for a feature of another kind than the column."""
         tensor = as_sparse(features.raw(self.key))
         string_or_int(tensor.dtype, self.key)
@@ -71,7 +71,7 @@ class IdentityColumn(KeyedColumn):
     def num_buckets(self) -> int:
         return self.buckets
 
-    def find_ids(self, features: Features) -> Ids:
+    def find_ids(self, features: BatchFeatures) -> Ids:
         tensor = as_sparse(features.raw(self.key))
         if not tensor.dtype.is_integer:
             raise ValueError(f"Invalid input, not integer. key: {self.key} dtype: {tensor.dtype}")
@@ -128,7 +128,7 @@ class HashedColumn(KeyedColumn):
     def num_buckets(self) -> int:
         return self.hash_bucket_size
 
-    def find_ids(self, features: Features) -> Ids:
+    def find_ids(self, features: BatchFeatures) -> Ids:
         tensor = self._values(features)
         texts = tensor.values if self.dtype is string else as_string(tensor.values)
         hashed = string_to_hash_bucket_fast(texts, num_buckets=self.num_buckets, name="lookup")
@@ -192,7 +192,7 @@ class VocabularyColumn(KeyedColumn):
         """How many categories there are, without the buckets for others."""
         return self.size
 
-    def find_ids(self, features: Features) -> Ids:
+    def find_ids(self, features: BatchFeatures) -> Ids:
         tensor = self._values(features)
         kind = int64 if tensor.dtype.is_integer else self.dtype
         if tensor.dtype.is_integer:
@@ -335,7 +335,7 @@ class WeightedColumn(CategoricalColumn):
     def num_buckets(self) -> int:
         return self.categorical_column.num_buckets
 
-    def find_ids(self, features: Features) -> Ids:
+    def find_ids(self, features: BatchFeatures) -> Ids:
         weights = features.raw(self.weight_feature_key)
         if weights.dtype.base_dtype is not self.dtype:
             raise ValueError(f"Bad dtype, expected {self.dtype}, but got {weights.dtype}.")

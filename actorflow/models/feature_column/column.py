@@ -74,7 +74,7 @@ class DenseColumn(FeatureColumn):
         """The shape for one example."""
 
     @abstractmethod
-    def dense_tensor(self, features: Features, weights: Weights) -> Tensor:
+    def dense_tensor(self, features: BatchFeatures, weights: Weights) -> Tensor:
         """The tensor, of shape [batch, *variable_shape]; made in the column's variable scope."""
 
 
@@ -91,11 +91,11 @@ class CategoricalColumn(FeatureColumn):
         """How many categories there are."""
 
     @abstractmethod
-    def find_ids(self, features: Features) -> Ids:
+    def find_ids(self, features: BatchFeatures) -> Ids:
         """The categories of each example."""
 
 
-class Features:
+class BatchFeatures:
     """The features of a batch by name, and what columns have made of them, which is made once."""
 
     def __init__(self, features: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from actorflow.base.dtypes import string
 from actorflow.graph.ops.io.parsing import VarLenFeature
 from actorflow.graph.ops.sparse.cross import sparse_cross_hashed
 from actorflow.models.feature_column.categorical import HashedColumn
-from actorflow.models.feature_column.column import CategoricalColumn, Features, Ids
+from actorflow.models.feature_column.column import BatchFeatures, CategoricalColumn, Ids
 from actorflow.public import public
 
 
@@ -42,7 +42,7 @@ class CrossedColumn(CategoricalColumn):
     def num_buckets(self) -> int:
         return self.hash_bucket_size
 
-    def find_ids(self, features: Features) -> Ids:
+    def find_ids(self, features: BatchFeatures) -> Ids:
         inputs = []
         for key in self.leaves:
             if isinstance(key, str):

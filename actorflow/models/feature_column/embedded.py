@@ -19,7 +19,7 @@ from actorflow.graph.tensor import Tensor
 from actorflow.graph.variables.initializers import TruncatedNormal
 from actorflow.graph.variables.scope import get_variable
 from actorflow.models.feature_column.categorical import WeightedColumn
-from actorflow.models.feature_column.column import CategoricalColumn, DenseColumn, Features, Weights, as_scope
+from actorflow.models.feature_column.column import BatchFeatures, CategoricalColumn, DenseColumn, Weights, as_scope
 from actorflow.models.train.saving.checkpoint_init import init_from_checkpoint
 from actorflow.public import public
 
@@ -42,7 +42,7 @@ class IndicatorColumn(DenseColumn):
     def variable_shape(self) -> tuple[int, ...]:
         return (1, self.categorical_column.num_buckets)
 
-    def dense_tensor(self, features: Features, weights: Weights) -> Tensor:
+    def dense_tensor(self, features: BatchFeatures, weights: Weights) -> Tensor:
         own_ids, size = features.ids(self.categorical_column), self.categorical_column.num_buckets
         if own_ids.weight_tensor is not None:
             merged = sparse_merge(own_ids.id_tensor, own_ids.weight_tensor, size)
@@ -107,7 +107,7 @@ class EmbeddingColumn(DenseColumn):
     def variable_shape(self) -> tuple[int, ...]:
         return (self.dimension,)
 
-    def dense_tensor(self, features: Features, weights: Weights) -> Tensor:
+    def dense_tensor(self, features: BatchFeatures, weights: Weights) -> Tensor:
         ids = features.ids(self.categorical_column)
         table = self._table(weights)
         return safe_embedding_lookup_sparse(

@@ -18,10 +18,10 @@ from actorflow.graph.variables.initializers import Zeros
 from actorflow.graph.variables.scope import get_variable, variable_scope
 from actorflow.graph.variables.store import get_variable_scope
 from actorflow.models.feature_column.column import (
+    BatchFeatures,
     CategoricalColumn,
     DenseColumn,
     FeatureColumn,
-    Features,
     Weights,
     checked_columns,
     in_rows,
@@ -79,7 +79,7 @@ def input_layer(
                 "you wish to use input_layer, use a non-sequence categorical_column_with_*. Suggested fix B: If you wish to "
                 f"create sequence input, use sequence_input_layer instead of input_layer. Given (type {type(steps)}): {steps}"
             )
-    lookup, outputs = Features(features), []
+    lookup, outputs = BatchFeatures(features), []
     weights = Weights(trainable, collections_of(weight_collections))
     with variable_scope(None, "input_layer"):
         for column in columns:
@@ -133,7 +133,7 @@ def linear_model(
         ValueError: two columns have one name, a feature is missing or of another type, or the sizes of batches differ.
     """
     columns = checked_columns(feature_columns)
-    lookup, sums = Features(features), []
+    lookup, sums = BatchFeatures(features), []
     collections = list(collections_of(weight_collections))
     with variable_scope(None, "linear_model"):
         for column in columns:
@@ -185,7 +185,7 @@ def collections_of(names: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*(names or ()), GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES]))
 
 
-def _flat(column: DenseColumn, features: Features, weights: Weights) -> Tensor:
+def _flat(column: DenseColumn, features: BatchFeatures, weights: Weights) -> Tensor:
     """The tensor of a column with one dimension beside the batch."""
     tensor = column.dense_tensor(features, weights)
     batch = None if not tensor.static_shape else tensor.static_shape[0]
@@ -195,7 +195,7 @@ def _flat(column: DenseColumn, features: Features, weights: Weights) -> Tensor:
     return flat
 
 
-def _weighted(column: FeatureColumn, features: Features, table: Any, combiner: str, weights: Weights) -> Tensor:
+def _weighted(column: FeatureColumn, features: BatchFeatures, table: Any, combiner: str, weights: Weights) -> Tensor:
     """The weighted sum of one column."""
     if isinstance(column, CategoricalColumn):
         ids = features.ids(column)

@@ -26,9 +26,9 @@ from actorflow.graph.ops.math.reduction import reduce_sum
 from actorflow.graph.sparse_tensor import SparseTensor
 from actorflow.graph.tensor import Tensor
 from actorflow.models.feature_column.column import (
+    BatchFeatures,
     CategoricalColumn,
     DenseColumn,
-    Features,
     Ids,
     Weights,
     key_is_string,
@@ -58,10 +58,10 @@ class NumericColumn(DenseColumn):
     def variable_shape(self) -> tuple[int, ...]:
         return self.shape
 
-    def dense_tensor(self, features: Features, weights: Weights) -> Tensor:
+    def dense_tensor(self, features: BatchFeatures, weights: Weights) -> Tensor:
         return self.numbers(features)
 
-    def numbers(self, features: Features) -> Tensor:
+    def numbers(self, features: BatchFeatures) -> Tensor:
         """The numbers, normalized."""
 
         def make() -> Tensor:
@@ -170,11 +170,11 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
     def num_buckets(self) -> int:
         return (len(self.boundaries) + 1) * self.source_column.shape[0]
 
-    def dense_tensor(self, features: Features, weights: Weights) -> Tensor:
+    def dense_tensor(self, features: BatchFeatures, weights: Weights) -> Tensor:
         dense: Tensor = one_hot(cast(self._buckets(features), int64), len(self.boundaries) + 1, 1.0, 0.0)
         return dense
 
-    def find_ids(self, features: Features) -> Ids:
+    def find_ids(self, features: BatchFeatures) -> Ids:
         buckets = self._buckets(features)
         batch, width = shape_of(buckets)[0], self.source_column.shape[0]
         rows = reshape(tile(expand_dims(range_(batch), 1), [1, width]), [-1])
@@ -183,7 +183,7 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
         places = cast(stack([rows, columns], 1), int64)
         return Ids(SparseTensor(places, cast(values, int64), cast(stack([batch, constant(width)]), int64)))
 
-    def _buckets(self, features: Features) -> Tensor:
+    def _buckets(self, features: BatchFeatures) -> Tensor:
         """For each number, how many boundaries are not above it."""
 
         def make() -> Tensor:

@@ -31,10 +31,10 @@ from actorflow.graph.tensor import Tensor
 from actorflow.graph.variables.scope import variable_scope
 from actorflow.models.feature_column import categorical
 from actorflow.models.feature_column.column import (
+    BatchFeatures,
     CategoricalColumn,
     DenseColumn,
     FeatureColumn,
-    Features,
     Ids,
     Weights,
     checked_columns,
@@ -64,7 +64,7 @@ class SequenceColumn(CategoricalColumn):
     def num_buckets(self) -> int:
         return self.categorical_column.num_buckets
 
-    def find_ids(self, features: Features) -> Ids:
+    def find_ids(self, features: BatchFeatures) -> Ids:
         ids = features.ids(self.categorical_column)
         weights = ids.weight_tensor
         return Ids(_in_steps(ids.id_tensor), None if weights is None else _in_steps(weights))
@@ -196,7 +196,7 @@ class SequenceNumericColumn(FeatureColumn):
     def variable_shape(self) -> tuple[int, ...]:
         return self.shape
 
-    def sequences(self, features: Features) -> tuple[Tensor, Tensor]:
+    def sequences(self, features: BatchFeatures) -> tuple[Tensor, Tensor]:
         """The numbers, [examples, steps, *shape], and the lengths of the sequences."""
         tensor = features.raw(self.key)
         if not isinstance(tensor, SparseTensor):
@@ -290,7 +290,7 @@ def sequence_input_layer(
                 "All feature_columns must be of type _SequenceDenseColumn. You can wrap a sequence_categorical_column with an "
                 f"embedding_column or indicator_column. Given (type {type(column)}): {column}"
             )
-    lookup, outputs, lengths = Features(features), [], []
+    lookup, outputs, lengths = BatchFeatures(features), [], []
     weights = Weights(trainable, collections_of(weight_collections))
     with variable_scope(None, "sequence_input_layer"):
         for column in columns:
@@ -331,7 +331,7 @@ def concatenate_context_input(context_input: Tensor, sequence_input: Tensor) -> 
     return concat([sequence_input, repeated], 2)
 
 
-def _sequences(column: FeatureColumn, features: Features, weights: Weights) -> tuple[Tensor, Tensor]:
+def _sequences(column: FeatureColumn, features: BatchFeatures, weights: Weights) -> tuple[Tensor, Tensor]:
     """The inputs that a column makes for each step, and the lengths of the sequences."""
     if isinstance(column, SequenceNumericColumn):
         return column.sequences(features)

@@ -26,25 +26,25 @@ from actorflow.public import public
 
 
 @dataclass(frozen=True, slots=True)
-class Members:
+class SetMembers:
     """A set for each example, in rows: `values` [..., n], and which of them are there."""
 
     values: Tensor
     present: Tensor
     sparse: bool = False
 
-    def only(self, class_id: int | None) -> Members:
+    def only(self, class_id: int | None) -> SetMembers:
         """The members that are `class_id`; all members for None."""
         if class_id is None:
             return self
         return replace(self, present=logical_and(self.present, equal(self.values, class_id)))
 
-    def within(self, other: Members) -> Tensor:
+    def within(self, other: SetMembers) -> Tensor:
         """Which of them are members of `other` too."""
         same = equal(expand_dims(self.values, -1), expand_dims(other.values, -2))
         return logical_and(self.present, reduce_any(logical_and(same, expand_dims(other.present, -2)), -1))
 
-    def distinct(self) -> Members:
+    def distinct(self) -> SetMembers:
         """Each value once."""
         same = equal(expand_dims(self.values, -1), expand_dims(self.values, -2))
         earlier = cumsum(cast(logical_and(same, expand_dims(self.present, -2)), dtypes.int32), axis=-1, exclusive=True)
@@ -55,7 +55,7 @@ class Members:
         return replace(self, present=logical_and(self.present, equal(before, 0)))
 
 
-def _labels_of(labels: Any, predictions: Tensor) -> Members:
+def _labels_of(labels: Any, predictions: Tensor) -> SetMembers:
     """Labels as members: a tensor with a dimension for them or without, or a SparseTensor."""
     rank = len(predictions.static_shape or ())
     labels = convert_to_tensor_or_sparse_tensor(labels)
@@ -69,7 +69,7 @@ def _labels_of(labels: Any, predictions: Tensor) -> Members:
             present.set_shape(static_shape)
             if len(static_shape) == rank - 1:
                 values, present = expand_dims(values, -1), expand_dims(present, -1)
-        return Members(values, equal(present, 1), sparse=True)
+        return SetMembers(values, equal(present, 1), sparse=True)
     tensor = cast(labels, int64)
     static = tensor.static_shape
     if static is not None and rank:
@@ -80,11 +80,11 @@ def _labels_of(labels: Any, predictions: Tensor) -> Members:
                 f"Unexpected labels shape {tensor.shape} for predictions shape {predictions.shape}. Predictions rank should be "
                 "the same rank as labels rank or labels rank plus one."
             )
-    return Members(tensor, ones_like(tensor, dtype=dtypes.bool))
+    return SetMembers(tensor, ones_like(tensor, dtype=dtypes.bool))
 
 
-def _all(tensor: Tensor) -> Members:
-    return Members(tensor, ones_like(tensor, dtype=dtypes.bool))
+def _all(tensor: Tensor) -> SetMembers:
+    return SetMembers(tensor, ones_like(tensor, dtype=dtypes.bool))
 
 
 def _at_k(name: str, k: int | None, class_id: int | None = None) -> str:
@@ -343,7 +343,7 @@ def average_precision_at_top_k(
 
 
 def _average_precision(
-    best: Tensor, truth: Members, weights: Any, metrics_collections: Collections, updates_collections: Collections
+    best: Tensor, truth: SetMembers, weights: Any, metrics_collections: Collections, updates_collections: Collections
 ) -> Metric:
     """The metric of the best classes and the labels."""
     right = cast(_all(best).within(truth), float64)

@@ -7,7 +7,7 @@ it can.
 The formats are functions of bytes in `actorflow.base.records.summaries`.
 
 event_file.py    `EventFile`: the file itself: its name, whole records or none, rotation, and its folder that may disappear
-event_queue.py   `EventQueue`: events on their way to the file, and the thread that writes them
+event_queue.py   `SummaryQueue`: events on their way to the file, and the thread that writes them
 file_writer.py   `FileWriter`: writes summaries, graphs and sessions' logs for TensorBoard (`tf.summary.FileWriter`)
 ops.py           the functions that add summary ops to the graph: `scalar`, `histogram`, `image`, `audio`, `text`, `merge`
 pages.py         values for TensorBoard's pages, as TensorFlow 2 writes them: scalars, histograms, PR curves, HParams, meshes

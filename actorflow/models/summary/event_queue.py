@@ -1,4 +1,4 @@
-"""`EventQueue`: events on their way to the file, and the thread that writes them."""
+"""`SummaryQueue`: events on their way to the file, and the thread that writes them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class WriterStatistics:
     path: str | None
 
 
-class EventQueue:
+class SummaryQueue:
     """Takes serialised events from any thread, and never waits for the disk.
 
     Args:
@@ -168,7 +168,7 @@ class EventQueue:
         self._reset()
 
 
-_QUEUES: weakref.WeakSet[EventQueue] = weakref.WeakSet()
+_QUEUES: weakref.WeakSet[SummaryQueue] = weakref.WeakSet()
 
 
 def _forked() -> None:

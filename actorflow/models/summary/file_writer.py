@@ -22,7 +22,7 @@ from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
 from actorflow.graph.graphdef.protos import GraphDef, MetaGraphDef
 from actorflow.models.summary.event_file import EventFile
-from actorflow.models.summary.event_queue import EventQueue, WriterStatistics
+from actorflow.models.summary.event_queue import SummaryQueue, WriterStatistics
 from actorflow.public import public
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class FileWriter:
     def _open(self) -> None:
         suffix, max_bytes, max_queue, flush_secs, max_pending = self._options
         file = EventFile(self._folder, suffix, max_bytes)
-        self._queue = EventQueue(file, max(1, max_queue), flush_secs, max_pending)
+        self._queue = SummaryQueue(file, max(1, max_queue), flush_secs, max_pending)
         self._finalizer = weakref.finalize(self, self._queue.close)
         self._closed = False
         try:

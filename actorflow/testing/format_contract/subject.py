@@ -13,8 +13,8 @@ import numpy as np
 
 from actorflow.base.process import machine
 from actorflow.engine.formats import installed
-from actorflow.engine.formats.base import Format, Reader, ReadRequest, SavedTensor
-from actorflow.engine.formats.regions import Region
+from actorflow.engine.formats.base import Format, FormatReader, ReadRequest, SavedTensor
+from actorflow.engine.formats.regions import TensorRegion
 from actorflow.testing.contract import Broken
 from actorflow.testing.files import SimulatedFiles
 
@@ -109,7 +109,7 @@ def save(subject: Subject, prefix: str, number: float) -> None:
     subject.format.commit(prefix, [write(subject, prefix, tensors(content(number)))], nothing)
 
 
-def number_of(reader: Reader) -> float:
+def number_of(reader: FormatReader) -> float:
     """The number that a checkpoint of `content` tells. Raises Broken where its values are not all of one save."""
     values = dict(zip(content(0), reader.load([ReadRequest(name, None) for name in content(0)])))
     number = float(values["i"])
@@ -127,6 +127,6 @@ def equal(one: Any, other: Any) -> bool:
     return (x.shape, x.dtype, x.tobytes()) == (y.shape, y.dtype, y.tobytes())
 
 
-def rows(whole: tuple[int, ...], begin: int, count: int) -> Region:
+def rows(whole: tuple[int, ...], begin: int, count: int) -> TensorRegion:
     """Some rows of a tensor."""
-    return Region(whole, (begin, *(0 for _ in whole[1:])), (count, *whole[1:]))
+    return TensorRegion(whole, (begin, *(0 for _ in whole[1:])), (count, *whole[1:]))

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.engine.transport.base import Channel, Endpoint, Identity, Limits, Reach
+from actorflow.engine.transport.base import Channel, Endpoint, PeerLimits, ProcessIdentity, Reach
 from actorflow.engine.transport.factory import Arena, KeyPair, TransportFactory
 from actorflow.testing.contract import SECONDS, Broken, got
 
-SERVER = Identity("cluster", "/job:ps/task:0", 0x51)
-CLIENT = Identity("cluster", "/job:worker/task:0", 0x52)
-SMALL = Limits(data_window=256 << 10, control_window=128 << 10)
+SERVER = ProcessIdentity("cluster", "/job:ps/task:0", 0x51)
+CLIENT = ProcessIdentity("cluster", "/job:worker/task:0", 0x52)
+SMALL = PeerLimits(data_window=256 << 10, control_window=128 << 10)
 """Windows that large tensors and many messages fill."""
 
 
@@ -49,7 +49,7 @@ class Subject:
         """Whether it has sockets of the operating system."""
         return self.open is None
 
-    def endpoint(self, me: Identity, *, listen: bool, **options: Any) -> Endpoint:
+    def endpoint(self, me: ProcessIdentity, *, listen: bool, **options: Any) -> Endpoint:
         """An endpoint, opened as the core opens it, with an address of its own choice."""
         factory = self.factory
         address = {

@@ -5,7 +5,7 @@ those without, and hooks are called in the thread of their user.
 
 commands.py            programs: generators that yield what they wait for, and what runs them
 hook.py                `SessionRunHook`, and what it is given
-loop.py                `Loop`: steps with hooks, done again after a loss
+loop.py                `MonitoredLoop`: steps with hooks, done again after a loss
 hooks/                 the hooks that come with training
 scaffold.py            `Scaffold`: the parts of a graph that a training needs beside its steps
 session_manager.py     `SessionManager`: sessions whose variables have their values

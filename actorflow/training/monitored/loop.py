@@ -1,4 +1,4 @@
-"""`Loop`: the one loop of training, evaluation and prediction, with hooks. Its methods are programs; see `commands.py`.
+"""`MonitoredLoop`: the one loop of training, evaluation and prediction, with hooks. Its methods are programs; see `commands.py`.
 
 Supervisors, estimators and monitored sessions all run their steps by it. A step is an attempt of the host: when a task is lost,
 the host takes the variables back, and the loop tells the hooks and does the step again.
@@ -38,7 +38,7 @@ _NO_VALUES = SessionRunValues(None)
 STOPPED = "Run called even after should_stop requested."
 
 
-class Guard(Protocol):
+class StepGuard(Protocol):
     """A maker of steps where tasks may be lost: a supervisor. A step is an attempt, whose loss it takes back."""
 
     async def attempt(self, step: int) -> Attempt:
@@ -48,7 +48,7 @@ class Guard(Protocol):
         """See `Session.run`."""
 
 
-class Host(Protocol):
+class LoopHost(Protocol):
     """The host of a loop: a supervisor, or one session."""
 
     @property
@@ -56,7 +56,7 @@ class Host(Protocol):
         """The session, when it has been started."""
 
     @property
-    def guard(self) -> Guard | None:
+    def guard(self) -> StepGuard | None:
         """The maker of steps, when it has been started; None if there are no losses, and the session makes the steps."""
 
     async def start(self) -> None:
@@ -66,7 +66,7 @@ class Host(Protocol):
         """Closes the session."""
 
 
-class Loop:
+class MonitoredLoop:
     """Steps with hooks.
 
     Args:
@@ -82,7 +82,7 @@ class Loop:
     def __init__(
         self,
         graph: Graph,
-        host: Host,
+        host: LoopHost,
         hooks: Sequence[Any],
         *,
         face: Callable[[Session], Any] = lambda session: session,
@@ -95,7 +95,7 @@ class Loop:
         self.should_stop = False
         self.steps = 0
         self._face, self._on_restored, self._grace, self._recovers = face, on_restored, grace, recovers
-        self._guard: Guard | None = None
+        self._guard: StepGuard | None = None
         self._generation: int | None = None
         """How often losses had taken the variables back when the last step began."""
         self._before = [hook for hook in self.hooks if calls(hook, "before_run")]
@@ -112,7 +112,7 @@ class Loop:
                 yield from call(hook.begin)
 
     @property
-    def guard(self) -> Guard | None:
+    def guard(self) -> StepGuard | None:
         """The maker of steps where tasks may be lost."""
         return self._guard
 
@@ -245,7 +245,7 @@ class Loop:
             return (yield from call(step_fn, context))
         return (yield from self._on_new_sessions(lambda: call(step_fn, context)))
 
-    def _restored(self, guard: Guard) -> Program[None]:
+    def _restored(self, guard: StepGuard) -> Program[None]:
         """A loss has taken the variables back."""
         attempt = yield Await(lambda: guard.attempt(self.steps))  # when all is well again
         self._generation = attempt.generation

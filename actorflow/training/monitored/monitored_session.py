@@ -25,7 +25,7 @@ from actorflow.training.monitored.creators import (
 from actorflow.training.monitored.hooks.logged import StepCounterHook
 from actorflow.training.monitored.hooks.saving import CheckpointSaverHook
 from actorflow.training.monitored.hooks.summaries import SummarySaverHook
-from actorflow.training.monitored.loop import STOPPED, Guard, Host, Loop
+from actorflow.training.monitored.loop import STOPPED, LoopHost, MonitoredLoop, StepGuard
 from actorflow.training.monitored.scaffold import Scaffold
 
 _UNSET = object()
@@ -35,7 +35,7 @@ _ENDS = (OutOfRangeError, StopIteration, StopAsyncIteration)
 class StepContext:
     """The argument of a `step_fn`: `session` for runs without hooks, `run_with_hooks` for the step itself."""
 
-    def __init__(self, loop: Loop, perform: Callable[[Program[Any]], Any]) -> None:
+    def __init__(self, loop: MonitoredLoop, perform: Callable[[Program[Any]], Any]) -> None:
         self._loop, self._perform = loop, perform
 
     @property
@@ -83,7 +83,7 @@ class Monitored:
         self._face = face
         self._graph = get_default_graph()
         self._was_finalized = self._graph.finalized
-        self._loop: Loop | None = None
+        self._loop: MonitoredLoop | None = None
         self._closed = False
 
     @property
@@ -101,7 +101,7 @@ class Monitored:
         return self._closed or (self._loop is not None and self._loop.is_over())
 
     @property
-    def _open(self) -> Loop:
+    def _open(self) -> MonitoredLoop:
         if self._closed:
             raise RuntimeError("Run called even after the session was closed.")
         if self._loop is None:
@@ -112,7 +112,7 @@ class Monitored:
         return self._loop
 
     def _begin(self) -> Program[None]:
-        loop = Loop(
+        loop = MonitoredLoop(
             self._graph, _Later(self._host), self._hooks, face=self._face, grace=self._grace, recovers=self._recovers
         )
         yield from loop.begin()
@@ -133,7 +133,7 @@ class Monitored:
         """Runs a program within a step; the result is to be awaited unless the session is blocking."""
         return perform(program)
 
-    def _host(self) -> Host:
+    def _host(self) -> LoopHost:
         with self._graph.as_default():
             if isinstance(self._creator, ChiefSessionCreator):
                 return self._creator.supervisor(self._face)
@@ -168,9 +168,9 @@ class Monitored:
 class _Later:
     """A host that is made when it is started: hooks may add to the graph before."""
 
-    def __init__(self, make: Callable[[], Host]) -> None:
+    def __init__(self, make: Callable[[], LoopHost]) -> None:
         self._make = make
-        self._host: Host | None = None
+        self._host: LoopHost | None = None
 
     @property
     def session(self) -> Session:
@@ -178,7 +178,7 @@ class _Later:
         return self._host.session
 
     @property
-    def guard(self) -> Guard | None:
+    def guard(self) -> StepGuard | None:
         assert self._host is not None
         return self._host.guard
 

@@ -11,13 +11,13 @@ from typing import Any
 
 from actorflow.errors import CancelledError, InvalidArgumentError, OpError, OutOfRangeError
 
-from .core import END_OF_INPUT, Attempt, QueueCore, Take
+from .core import END_OF_INPUT, QueueAttempt, QueueCore, QueueTake
 from .stores import Prioritized
 
 _MISSING = object()
 
 
-class Insert(Attempt):
+class Insert(QueueAttempt):
     """Gives component `component` to some keys. Never waits."""
 
     __slots__ = ("component", "keys", "values")
@@ -46,15 +46,15 @@ class BarrierCore(QueueCore):
         """How many keys miss a component."""
         return len(self._incomplete)
 
-    def submit(self, attempt: Attempt) -> list[Attempt]:
+    def submit(self, attempt: QueueAttempt) -> list[QueueAttempt]:
         if isinstance(attempt, Insert):
             attempt.finish(self._insert(attempt))
             return self._flush()
-        if isinstance(attempt, Take) and self._closing and not attempt.done:
+        if isinstance(attempt, QueueTake) and self._closing and not attempt.done:
             self._refuse_hopeless(attempt)
         return super().submit(attempt)
 
-    def _refuse_hopeless(self, take: Take) -> None:
+    def _refuse_hopeless(self, take: QueueTake) -> None:
         """While it closes, a take waits for what may still become complete, and for no more. A take that is content with less
         gets what is complete."""
         total = len(self)
@@ -101,7 +101,7 @@ class BarrierCore(QueueCore):
             self.store.add((order, call, key, *parts))
         return None
 
-    def close(self, cancel: bool) -> list[Attempt]:
+    def close(self, cancel: bool) -> list[QueueAttempt]:
         """Refuses new keys; those begun may be completed, unless `cancel`. A second close has to cancel more than the first.
 
         Raises:

@@ -13,12 +13,12 @@ from typing import Any
 
 from actorflow.errors import CancelledError, OpError, OutOfRangeError, with_topic
 
-from .stores import Element, Store
+from .stores import Element, QueueStore
 
 END_OF_INPUT = with_topic("All elements were taken: this is how an input ends.", "end-of-input")
 
 
-class Attempt:
+class QueueAttempt:
     """One operation on a queue: done, with an error or without, or waiting for its turn.
 
     `waiter` belongs to the caller, who leaves there whom to wake."""
@@ -46,7 +46,7 @@ class Attempt:
         return True
 
 
-class Put(Attempt):
+class Put(QueueAttempt):
     """Adds elements singly, as room comes."""
 
     __slots__ = ("_left",)
@@ -66,7 +66,7 @@ class Put(Attempt):
         return self.finish() if not self._left else len(self._left) < before
 
 
-class Close(Attempt):
+class Close(QueueAttempt):
     """Closes the queue, when the puts before it are done."""
 
     __slots__ = ()
@@ -78,7 +78,7 @@ class Close(Attempt):
         return self.finish()
 
 
-class Take(Attempt):
+class QueueTake(QueueAttempt):
     """Takes `count` elements as they come; with `up_to`, a closed queue gives fewer, but at least one element."""
 
     __slots__ = ("_tickets", "count", "elements", "up_to")
@@ -127,13 +127,13 @@ class Take(Attempt):
 class QueueCore:
     """The state of one queue. Each change returns the waiting attempts that it has finished."""
 
-    def __init__(self, name: str, store: Store, capacity: float = float("inf")) -> None:
+    def __init__(self, name: str, store: QueueStore, capacity: float = float("inf")) -> None:
         self.name = name
         self.store = store
         self.capacity = capacity
         self.closed = False
-        self._puts: deque[Attempt] = deque()
-        self._takes: deque[Attempt] = deque()
+        self._puts: deque[QueueAttempt] = deque()
+        self._takes: deque[QueueAttempt] = deque()
 
     def __len__(self) -> int:
         return len(self.store)
@@ -143,12 +143,12 @@ class QueueCore:
         """How many attempts wait to put (or to close), and to take."""
         return len(self._puts), len(self._takes)
 
-    def before(self, attempt: Attempt) -> int:
+    def before(self, attempt: QueueAttempt) -> int:
         """How many stand before it in its line."""
         line = self._puts if attempt.puts else self._takes
         return line.index(attempt) if attempt in line else 0
 
-    def submit(self, attempt: Attempt) -> list[Attempt]:
+    def submit(self, attempt: QueueAttempt) -> list[QueueAttempt]:
         """Tries `attempt` if it is its turn; it is done afterwards, or waits."""
         if attempt.done:
             return []
@@ -158,7 +158,7 @@ class QueueCore:
             finished.remove(attempt)
         return finished
 
-    def withdraw(self, attempt: Attempt) -> list[Attempt]:
+    def withdraw(self, attempt: QueueAttempt) -> list[QueueAttempt]:
         """Takes back an attempt that waits, or an attempt whose elements did not arrive: what it took is in its place again."""
         line = self._puts if attempt.puts else self._takes
         if not attempt.done:
@@ -167,7 +167,7 @@ class QueueCore:
         attempt.undo(self)
         return self._flush()
 
-    def close_and_cancel(self) -> list[Attempt]:
+    def close_and_cancel(self) -> list[QueueAttempt]:
         """Closes at once, and fails all that wait to put."""
         self.closed = True
         cancelled, self._puts = list(self._puts), deque()
@@ -175,7 +175,7 @@ class QueueCore:
             attempt.finish(CancelledError(f"Enqueue operation was cancelled: {self} was closed."))
         return cancelled + self._flush()
 
-    def abandon(self) -> list[Attempt]:
+    def abandon(self) -> list[QueueAttempt]:
         """Fails all that waits, because the queue itself goes away."""
         left = [*self._puts, *self._takes]
         self._puts.clear()
@@ -189,9 +189,9 @@ class QueueCore:
             )
         return left
 
-    def _flush(self) -> list[Attempt]:
+    def _flush(self) -> list[QueueAttempt]:
         """Tries the heads until neither can go on."""
-        finished: list[Attempt] = []
+        finished: list[QueueAttempt] = []
         moved = True
         while moved:
             moved = False

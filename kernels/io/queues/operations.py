@@ -14,7 +14,7 @@ from actorflow.engine.runtime.context import KernelContext, StepHandle
 from actorflow.errors import InvalidArgumentError
 
 from .barrier import BarrierCore, Insert
-from .core import Close, Put, QueueCore, Take
+from .core import Close, Put, QueueCore, QueueTake
 from .elements import QueueSpec
 from .shared import SharedQueue
 from .stores import Draw, Fifo, Prioritized, Shuffled
@@ -127,7 +127,7 @@ async def enqueue_many(xp: Any, handle: SharedQueue[Any], components: Sequence[A
 
 @kernel("QueueDequeueV2", aborts_itself=True)
 async def dequeue(xp: Any, handle: SharedQueue[Any], *, step: StepHandle) -> Any:
-    taken = await handle.perform(Take(1), step)
+    taken = await handle.perform(QueueTake(1), step)
     return _outputs(taken.elements[0])
 
 
@@ -146,7 +146,7 @@ async def _batch(xp: Any, handle: SharedQueue[Any], n: Any, up_to: bool, step: S
         raise InvalidArgumentError(f"A dequeue of {int(n)} elements was requested of {handle.core}.")
     if not handle.spec.component_shapes:
         handle.spec.batch(xp, ())  # raises, before elements are taken
-    taken = await handle.perform(Take(int(n), up_to), step)
+    taken = await handle.perform(QueueTake(int(n), up_to), step)
     return _outputs(handle.spec.batch(xp, taken.elements))
 
 
@@ -225,7 +225,7 @@ async def barrier_take_many(
 ) -> Any:
     if num_elements < 0:
         raise InvalidArgumentError(f"{int(num_elements)} elements were requested of {handle.core}.")
-    taken = await handle.perform(Take(int(num_elements), allow_small_batch), step)
+    taken = await handle.perform(QueueTake(int(num_elements), allow_small_batch), step)
     elements = taken.elements
     indices = xp.array([element[1] for element in elements], np.int64)
     keys = np.empty(len(elements), object)

@@ -15,12 +15,12 @@ from typing import Generic, TypeVar
 from actorflow.engine.runtime.context import StepHandle
 from actorflow.errors import CancelledError
 
-from .core import Attempt, QueueCore
+from .core import QueueAttempt, QueueCore
 from .elements import QueueSpec
 from .waits import wait_at
 
 C = TypeVar("C", bound=QueueCore)
-A = TypeVar("A", bound=Attempt)
+A = TypeVar("A", bound=QueueAttempt)
 R = TypeVar("R")
 
 
@@ -61,7 +61,7 @@ class SharedQueue(Generic[C]):
             raise attempt.error
         return attempt
 
-    async def _wait(self, attempt: Attempt, future: asyncio.Future[None], step: StepHandle) -> None:
+    async def _wait(self, attempt: QueueAttempt, future: asyncio.Future[None], step: StepHandle) -> None:
         stopped = False
 
         def stop() -> None:
@@ -81,7 +81,7 @@ class SharedQueue(Generic[C]):
         finally:
             forget()
 
-    def _withdraw(self, attempt: Attempt) -> None:
+    def _withdraw(self, attempt: QueueAttempt) -> None:
         with self._lock:
             finished = self.core.withdraw(attempt)
         self._wake(finished)
@@ -95,7 +95,7 @@ class SharedQueue(Generic[C]):
             raise attempt.error
         return attempt
 
-    def change(self, act: Callable[[C], list[Attempt]]) -> None:
+    def change(self, act: Callable[[C], list[QueueAttempt]]) -> None:
         """`act` on the core, and what comes of it for those that wait."""
         with self._lock:
             finished = act(self.core)
@@ -114,7 +114,7 @@ class SharedQueue(Generic[C]):
         """Fails all that waits. The resource manager calls it as it drops the queue."""
         self.change(lambda core: core.abandon())
 
-    def _wake(self, finished: Sequence[Attempt]) -> None:
+    def _wake(self, finished: Sequence[QueueAttempt]) -> None:
         for attempt in finished:
             loop, future = attempt.waiter
             if loop is asyncio._get_running_loop():

@@ -15,7 +15,7 @@ Element: TypeAlias = "tuple[Any, ...]"
 Draw: TypeAlias = Callable[[int], int]
 
 
-class Store(Protocol):
+class QueueStore(Protocol):
     """The elements of a queue, in its order."""
 
     def __len__(self) -> int: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from actorflow.engine.runtime.diagnostics.waits import Users, Wait, behind, several
 
 from .barrier import BarrierCore
-from .core import Attempt, QueueCore, Take
+from .core import QueueAttempt, QueueCore, QueueTake
 
 _FILL = ("QueueEnqueueV2", "QueueEnqueueManyV2")
 _DRAIN = ("QueueDequeueV2", "QueueDequeueManyV2", "QueueDequeueUpToV2", "ReaderReadV2", "ReaderReadUpToV2")
@@ -14,10 +14,10 @@ _DRAINED: Users = (("drained by", _DRAIN), ("filled by", _FILL))
 _COMPLETED: Users = (("completed by", ("BarrierInsertMany",)), ("drained by", ("BarrierTakeMany",)))
 
 
-def wait_at(core: QueueCore, attempt: Attempt) -> Wait:
+def wait_at(core: QueueCore, attempt: QueueAttempt) -> Wait:
     """The thing for which `attempt` waits."""
     before = behind(core.before(attempt))
-    if isinstance(attempt, Take):
+    if isinstance(attempt, QueueTake):
         what = f"waits for {several(attempt.count, 'element')} of {_named(core)}"
         users = _COMPLETED if isinstance(core, BarrierCore) else _FILLED
         has = f"; it has {attempt.taken} of them" if attempt.taken else ""

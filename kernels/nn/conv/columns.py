@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from actorflow.graph.ops.nn.conv.geometry import Span, taps
+from actorflow.graph.ops.nn.conv.geometry import WindowSpan, taps
 
 from ...shared import blas
 
@@ -37,15 +37,15 @@ Tap: TypeAlias = tuple[tuple[int, ...], tuple[slice, ...], tuple[slice, ...]]
 
 
 @functools.lru_cache(1024)
-def taps_of(spans: tuple[Span, ...]) -> tuple[Tap, ...]:
+def taps_of(spans: tuple[WindowSpan, ...]) -> tuple[Tap, ...]:
     """The elements of windows that move so: the index of each, at which places it is inside, and what it meets there."""
     return tuple(taps(spans))
 
 
-class Blocks:
+class WindowBlocks:
     """The windows of images, as matrices of a row for each place and a column for each weight."""
 
-    def __init__(self, xp: Any, x: Any, spans: Sequence[Span]) -> None:
+    def __init__(self, xp: Any, x: Any, spans: Sequence[WindowSpan]) -> None:
         self._xp = xp
         self._x = x
         self._spans = spans
@@ -126,7 +126,7 @@ class _Sheet:
 
 
 @functools.lru_cache(1024)
-def _sheet(images: tuple[int, ...], spans: tuple[Span, ...], itemsize: int) -> _Sheet:
+def _sheet(images: tuple[int, ...], spans: tuple[WindowSpan, ...], itemsize: int) -> _Sheet:
     framed = (images[0], *[s.before + s.size + s.after for s in spans], images[-1])
     steps = [itemsize * prod(framed[axis + 1 :]) for axis in range(len(framed))]
     moves = (
@@ -154,7 +154,7 @@ def _at_once(x: Any, sheet: _Sheet) -> Any:
     return np.ndarray(sheet.windows, x.dtype, source, 0, sheet.strides).reshape(sheet.matrix)
 
 
-def forward(xp: Any, x: Any, w: Any, spans: Sequence[Span], out: Any = None) -> Any:
+def forward(xp: Any, x: Any, w: Any, spans: Sequence[WindowSpan], out: Any = None) -> Any:
     """The convolution of x [batch, space..., in] with w [window..., in, out]."""
     if out is None and xp is np and x.flags.c_contiguous:
         sheet = _sheet(x.shape, tuple(spans), x.itemsize)
@@ -170,13 +170,13 @@ def forward(xp: Any, x: Any, w: Any, spans: Sequence[Span], out: Any = None) -> 
         _matmul(xp, flat, w.reshape(-1, w.shape[-1]), y.reshape(-1, w.shape[-1]))
     else:
         weights = w.reshape(-1, w.shape[-1])
-        for place, matrix in Blocks(xp, x, spans):
+        for place, matrix in WindowBlocks(xp, x, spans):
             # All rows of several images, or some rows of an image: together in memory either way.
             _matmul(xp, matrix, weights, y[place].reshape(-1, w.shape[-1]))
     return y
 
 
-def to_filter(xp: Any, x: Any, dy: Any, spans: Sequence[Span]) -> Any:
+def to_filter(xp: Any, x: Any, dy: Any, spans: Sequence[WindowSpan]) -> Any:
     """The gradient of `forward` for w."""
     channels, outputs = x.shape[-1], dy.shape[-1]
     shape = (*(s.window for s in spans), channels, outputs)
@@ -191,7 +191,7 @@ def to_filter(xp: Any, x: Any, dy: Any, spans: Sequence[Span]) -> Any:
         if sheet.fits:
             return blas.matmul(_at_once(x, sheet).T, np.ascontiguousarray(dy).reshape(-1, outputs)).reshape(shape)
     part = None
-    for place, matrix in Blocks(xp, x, spans):
+    for place, matrix in WindowBlocks(xp, x, spans):
         slopes = xp.ascontiguousarray(dy[place]).reshape(-1, outputs)
         if part is None:
             _matmul(xp, matrix.T, slopes, total)
@@ -202,7 +202,7 @@ def to_filter(xp: Any, x: Any, dy: Any, spans: Sequence[Span]) -> Any:
     return total.reshape(shape)
 
 
-def to_input(xp: Any, w: Any, dy: Any, spans: Sequence[Span], out: Any = None) -> Any:
+def to_input(xp: Any, w: Any, dy: Any, spans: Sequence[WindowSpan], out: Any = None) -> Any:
     """The gradient of `forward` for x, which each element of the window adds its share to."""
     channels, outputs = w.shape[-2:]
     shape = (len(dy), *(s.size for s in spans), channels)
@@ -237,6 +237,6 @@ def to_input(xp: Any, w: Any, dy: Any, spans: Sequence[Span], out: Any = None) -
     return dx
 
 
-def _is_product(spans: Sequence[Span]) -> bool:
+def _is_product(spans: Sequence[WindowSpan]) -> bool:
     """Whether each place sees just the element there, so that no column has to be written out."""
     return not any(s.moves for s in spans)

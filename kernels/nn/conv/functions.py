@@ -9,7 +9,7 @@ from typing import Any
 from actorflow.base.registry.kernel import kernel
 from actorflow.base.registry.traits import APART, Gpu
 from actorflow.graph.ops.nn.conv.geometry import (
-    Span,
+    WindowSpan,
     arranged,
     channel_axis,
     check_shape,
@@ -27,7 +27,7 @@ def widened(xp: Any, x: Any) -> Any:
     return x.astype(xp.float32) if x.dtype.kind not in "iuc" and x.dtype.itemsize == 2 else x
 
 
-def spans_of(op: str, images: Any, filters: Any, attrs: dict[str, Any]) -> tuple[Span, ...]:
+def spans_of(op: str, images: Any, filters: Any, attrs: dict[str, Any]) -> tuple[WindowSpan, ...]:
     """How the windows of a convolution move over images of this shape. Raises ValueError if they can't."""
     steps = tuple(attrs["strides"]), tuple(attrs["dilations"]), tuple(attrs.get("explicit_paddings", ()))
     return _spans(op, tuple(images), tuple(filters), attrs["padding"], attrs["data_format"], *steps)
@@ -36,7 +36,7 @@ def spans_of(op: str, images: Any, filters: Any, attrs: dict[str, Any]) -> tuple
 @functools.lru_cache(1024)
 def _spans(
     op: str, images: Any, filters: Any, padding: str, layout: str, strides: Any, dilations: Any, explicit: Any
-) -> tuple[Span, ...]:
+) -> tuple[WindowSpan, ...]:
     rank = len(strides)
     if len(images) != rank or len(filters) != rank:
         raise ValueError(f"{op} takes images and filters of rank {rank}, but has shapes {images} and {filters}.")
@@ -108,7 +108,7 @@ def _to_filter(xp: Any, x: Any, sizes: Any, dy: Any, attrs: dict[str, Any]) -> A
     return (parts[0] if count == 1 else xp.concatenate(parts, -1)).astype(dy.dtype, copy=False)
 
 
-def _check_slopes(images: Any, filters: Any, dy: Any, spans: Sequence[Span], layout: str) -> None:
+def _check_slopes(images: Any, filters: Any, dy: Any, spans: Sequence[WindowSpan], layout: str) -> None:
     check_shape("out_backprop", dy.shape, arranged(images[0], [s.count for s in spans], filters[-1], layout))
 
 

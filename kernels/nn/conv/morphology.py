@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from actorflow.base.registry.kernel import kernel
-from actorflow.graph.ops.nn.conv.geometry import Span, check_shape, span, taps
+from actorflow.graph.ops.nn.conv.geometry import WindowSpan, check_shape, span, taps
 
 _LOWEST_BFLOAT16 = -3.3895313892515355e38
 
 
-def _spans(images: Any, filters: Any, strides: Any, rates: Any, padding: str) -> list[Span]:
+def _spans(images: Any, filters: Any, strides: Any, rates: Any, padding: str) -> list[WindowSpan]:
     """How the windows move. Raises ValueError if they can't."""
     if len(images) != 4 or len(filters) != 3:
         raise ValueError(f"A dilation takes images of rank 4 and a filter of rank 3, but has {images} and {filters}.")
@@ -31,7 +31,7 @@ def _lowest(xp: Any, x: Any) -> Any:
     return _LOWEST_BFLOAT16 if x.dtype.name == "bfloat16" else np.finfo(x.dtype).min
 
 
-def _best(xp: Any, x: Any, w: Any, spans: list[Span], out: Any = None) -> tuple[Any, Any]:
+def _best(xp: Any, x: Any, w: Any, spans: list[WindowSpan], out: Any = None) -> tuple[Any, Any]:
     """The largest sum of each window, and the number of the filter's element that is in it: the first one of several. NaN is
     larger than nothing."""
     shape = (x.shape[0], *(s.count for s in spans), x.shape[3])
@@ -48,7 +48,7 @@ def _best(xp: Any, x: Any, w: Any, spans: list[Span], out: Any = None) -> tuple[
     return best, which
 
 
-def _shares(xp: Any, x: Any, w: Any, dy: Any, spans: list[Span]) -> Any:
+def _shares(xp: Any, x: Any, w: Any, dy: Any, spans: list[WindowSpan]) -> Any:
     """For each element of the filter: its index, what of the images it sees, and the gradients that go there."""
     check_shape("out_backprop", dy.shape, (x.shape[0], *(s.count for s in spans), x.shape[3]))
     which = _best(xp, x, w, spans)[1]

@@ -240,9 +240,9 @@ async def _object_graphs(folder: Path) -> list[bytes]:
 
 
 def _object_graph(data: bytes) -> object:
-    from actorflow.models.train.saving.object_graph import Keys
+    from actorflow.models.train.saving.object_graph import ObjectKeys
 
-    keys = Keys(data)
+    keys = ObjectKeys(data)
     return keys.every(), keys.key("child0/child1"), keys.key("child0/child1/child2/child0")
 
 

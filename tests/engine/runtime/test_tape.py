@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorflow.engine.runtime.tape.tape import Instruction, Kind, Run, Tape, TapeRun, failure_of
+from actorflow.engine.runtime.tape.tape import Instruction, InstructionKind, Run, Tape, TapeRun, failure_of
 from actorflow.errors import InternalError
 from actorflow.graph.node import Node, TensorId
 from actorflow.kernels.native.library import loaded
@@ -366,14 +366,14 @@ BEGINNINGS = pytest.mark.parametrize(
 
 
 def jump(target: int, *inputs: int, sense: bool = True, drops: tuple[int, ...] = ()) -> Instruction:
-    return Instruction(node("jump"), inputs=inputs, kind=Kind.JUMP, target=target, sense=sense, drops=drops)
+    return Instruction(node("jump"), inputs=inputs, kind=InstructionKind.JUMP, target=target, sense=sense, drops=drops)
 
 
 def move(inputs: tuple[int, ...], outputs: tuple[int | None, ...]) -> Instruction:
-    return Instruction(node("move"), inputs=inputs, outputs=outputs, kind=Kind.MOVE)
+    return Instruction(node("move"), inputs=inputs, outputs=outputs, kind=InstructionKind.MOVE)
 
 
-TURN = Instruction(node("turn"), kind=Kind.TURN)
+TURN = Instruction(node("turn"), kind=InstructionKind.TURN)
 
 
 def counting(*body: Instruction) -> Tape:
@@ -428,7 +428,7 @@ def test_inner_loops_share_the_turns(begin: Begin, turns: int) -> None:
         begun.append(list(inputs))
         return begin(counting(), inputs)
 
-    enter = Instruction(node("inner"), inner, (5, 6, 7), (None, 2), kind=Kind.ENTER)
+    enter = Instruction(node("inner"), inner, (5, 6, 7), (None, 2), kind=InstructionKind.ENTER)
     outer = Tape(
         [
             call(operator.lt, 0, 1, to=3),
@@ -460,7 +460,9 @@ def test_an_error_in_an_inner_loop_is_of_its_own_node(begin: Begin) -> None:
     def inner(inputs: list[Any]) -> Run:
         return begin(counting(call(refuse, 0, node=node("bad"), operands=())), inputs)
 
-    outer = Tape([Instruction(node("inner"), inner, (0, 1, 2), (None, None), kind=Kind.ENTER)], 3, 0, [], [0])
+    outer = Tape(
+        [Instruction(node("inner"), inner, (0, 1, 2), (None, None), kind=InstructionKind.ENTER)], 3, 0, [], [0]
+    )
     with pytest.raises(ValueError, match="refused") as caught:
         begin(outer, [0, 5, None]).go(10)
     failure = failure_of(caught.value)
@@ -492,7 +494,7 @@ def test_an_inner_loop_that_can_not_begin_is_an_error_of_its_node(begin: Begin) 
     def inner(inputs: list[Any]) -> Run:
         raise ValueError("refused")
 
-    outer = Tape([Instruction(node("inner"), inner, (0,), (None,), kind=Kind.ENTER)], 1, 0, [], [0])
+    outer = Tape([Instruction(node("inner"), inner, (0,), (None,), kind=InstructionKind.ENTER)], 1, 0, [], [0])
     with pytest.raises(ValueError, match="refused") as caught:
         begin(outer, [0]).go(10)
     failure = failure_of(caught.value)

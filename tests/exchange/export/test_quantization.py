@@ -14,7 +14,7 @@ import pytest
 
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
-from actorflow.exchange.export.quantization.calibration import Histogram
+from actorflow.exchange.export.quantization.calibration import CalibrationHistogram
 from actorflow.exchange.export.quantization.quantize import QuantizedGraph
 from actorflow.graph.graphdef.protos import GraphDef
 
@@ -290,7 +290,7 @@ async def test_what_can_not_be_is_refused() -> None:
 
 def test_a_histogram_grows_and_keeps_its_counts(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    whole, parts = rng.normal(size=20_000).astype(np.float32), Histogram()
+    whole, parts = rng.normal(size=20_000).astype(np.float32), CalibrationHistogram()
     for part in np.split(whole * np.repeat(np.float32([0.1, 1.0]), 10_000), 20):
         parts.add(part)
     assert parts.count == 20_000 and parts.is_signed
@@ -301,15 +301,15 @@ def test_a_histogram_grows_and_keeps_its_counts(seed: int) -> None:
 
 def test_entropy_cuts_values_that_are_rare_and_far(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    histogram = Histogram()
+    histogram = CalibrationHistogram()
     histogram.add(np.concatenate([rng.normal(size=100_000), [1000.0]]))
     assert histogram.limit("minmax") == 1000
     assert histogram.limit("entropy") < 200
-    modes = Histogram()
+    modes = CalibrationHistogram()
     for value, times in ((1.0, 1000), (8.0, 10)):
         modes.add(np.repeat(value, times))
     assert modes.limit("entropy") > 7.9, "both ranges lose nothing, but one would cut a value at 1"
-    narrow = Histogram()
+    narrow = CalibrationHistogram()
     narrow.add(np.array([0.0, np.nan, np.inf, 2.0, 1.0]))
     assert narrow.count == 2 and not narrow.is_signed
-    assert narrow.limit("entropy") > 1.9 and Histogram().limit("entropy") == 0.0
+    assert narrow.limit("entropy") > 1.9 and CalibrationHistogram().limit("entropy") == 0.0

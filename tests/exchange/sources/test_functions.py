@@ -10,7 +10,7 @@ import pytest
 
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
-from actorflow.exchange.sources.functions import Endpoint, source_of
+from actorflow.exchange.sources.functions import FunctionEndpoint, source_of
 
 ONES = np.ones((3, 2), np.float32)
 
@@ -34,8 +34,8 @@ async def answers(source: Any, session: Any, name: str) -> list[Any]:
 async def test_functions_share_their_variables_and_keep_the_values_of_their_moment() -> None:
     weight, functions = traced()
     endpoints = {
-        "shifted": Endpoint(functions["shifted"], ["x"], ["y"]),
-        "doubled": Endpoint(functions["doubled"], ["x"], ["y", "twice"]),
+        "shifted": FunctionEndpoint(functions["shifted"], ["x"], ["y"]),
+        "doubled": FunctionEndpoint(functions["doubled"], ["x"], ["y", "twice"]),
     }
     source = source_of(endpoints)
     with af.eager():
@@ -49,7 +49,7 @@ async def test_functions_share_their_variables_and_keep_the_values_of_their_mome
 
 async def test_a_function_is_written_as_a_saved_model(tmp_path: Path) -> None:
     _, functions = traced()
-    source = source_of({"serving_default": Endpoint(functions["shifted"], ["x"], ["y"])})
+    source = source_of({"serving_default": FunctionEndpoint(functions["shifted"], ["x"], ["y"])})
     async with af.Session(graph=source.graph) as session:
         await source.start(session)
         ports = source.signatures["serving_default"]
@@ -66,4 +66,4 @@ async def test_a_function_is_written_as_a_saved_model(tmp_path: Path) -> None:
 def test_names_are_as_many_as_tensors(inputs: list[str], outputs: list[str]) -> None:
     _, functions = traced()
     with pytest.raises(InvalidArgumentError, match=r"has 1 (inputs|outputs), and the names for them are"):
-        Endpoint(functions["shifted"], inputs, outputs)
+        FunctionEndpoint(functions["shifted"], inputs, outputs)

@@ -263,15 +263,15 @@ async def test_ten_thousand_requests_that_come_and_go(tmp_path: Path, seed: int)
     """In any order of joins, ends and cancellations no block is lost, and none is of two requests."""
     rng = np.random.default_rng(seed)
     from actorflow.frontends.generation.description import Description
-    from actorflow.frontends.generation.request import Request, Rules
-    from actorflow.frontends.generation.scheduler import Limits, Scheduler
+    from actorflow.frontends.generation.request import GenerationRequest, Rules
+    from actorflow.frontends.generation.scheduler import Limits, RequestScheduler
 
-    scheduler = Scheduler(Description(64, 4, 40, 9), Limits(8, 10_000, 16, 64), 40)
+    scheduler = RequestScheduler(Description(64, 4, 40, 9), Limits(8, 10_000, 16, 64), 40)
     left = 10_000
     while left or scheduler.queue or scheduler.running:
         for _ in range(min(left, int(rng.integers(0, 12)))):
             left -= 1
-            scheduler.add(Request((1,) * int(rng.integers(1, 40)), Rules(int(rng.integers(1, 20)))))
+            scheduler.add(GenerationRequest((1,) * int(rng.integers(1, 40)), Rules(int(rng.integers(1, 20)))))
         step = scheduler.step()
         if step is None:
             continue

@@ -17,7 +17,7 @@ from actorflow.errors import DeadlineExceededError, InvalidArgumentError
 from actorflow.frontends.serving.protocols import bodies, pieces, rest, writing
 from actorflow.frontends.serving.protocols.bodies import TooLargeError, parsed, unpacked
 from actorflow.frontends.serving.protocols.pieces import Work, load
-from actorflow.frontends.serving.protocols.writing import Rows, dump_json
+from actorflow.frontends.serving.protocols.writing import WrittenRows, dump_json
 
 
 def plain(value: Any) -> Any:
@@ -188,7 +188,7 @@ def test_rows_of_several_outputs_are_written_in_pieces_that_join(width: int) -> 
     count = 20_000 // width
     outputs = {"a": wide((count, width)), "b": wide((count,)).astype(np.int64), "c": np.full(count, b"\xff", object)}
     answer = rest.predict_answer(outputs, True)
-    assert isinstance(answer["predictions"], Rows)
+    assert isinstance(answer["predictions"], WrittenRows)
     rows = json.loads(dump_json(answer))["predictions"]
     assert rows == [{"a": a.tolist(), "b": int(b), "c": {"b64": "/w=="}} for a, b in zip(outputs["a"], outputs["b"])]
 

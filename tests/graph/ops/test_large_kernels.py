@@ -17,7 +17,7 @@ from actorflow.kernels.nn import activation as nn_kernels
 from actorflow.kernels.nn import pool
 from actorflow.kernels.nn.conv import depthwise as conv_depthwise
 from actorflow.kernels.nn.conv import functions as conv
-from actorflow.kernels.random.philox import Stream
+from actorflow.kernels.random.philox import PhiloxStream
 from actorflow.kernels.shared import governor, threads
 from actorflow.kernels.shared.elementwise import chosen, with_vector
 from actorflow.kernels.shared.reducing import largest, smallest, sum_over
@@ -217,22 +217,22 @@ def test_batch_norm_of_many_images(seed: int) -> None:
 
 
 def test_streams_side_by_side_do_not_mix() -> None:
-    alone = [Stream((3, 4), run=run).words64(96).tolist() for run in range(2)]
-    streams = [Stream((3, 4), run=run) for run in range(2)]
+    alone = [PhiloxStream((3, 4), run=run).words64(96).tolist() for run in range(2)]
+    streams = [PhiloxStream((3, 4), run=run) for run in range(2)]
     drawn: list[list[int]] = [[], []]
     for _ in range(12):
         for stream, words in zip(streams, drawn):
             words += stream.words64(8).tolist()
     assert drawn == alone
     del stream, streams
-    assert Stream((3, 4)).words32(192).view(np.uint64).tolist() == alone[0]
+    assert PhiloxStream((3, 4)).words32(192).view(np.uint64).tolist() == alone[0]
 
 
 def test_a_generator_outlives_its_stream() -> None:
-    generator = Stream((3, 4)).generator()
+    generator = PhiloxStream((3, 4)).generator()
     first = generator.bit_generator.random_raw(3).tolist()
-    Stream((5, 6)).words64(8)
-    assert first + generator.bit_generator.random_raw(3).tolist() == Stream((3, 4)).words64(6).tolist()
+    PhiloxStream((5, 6)).words64(8)
+    assert first + generator.bit_generator.random_raw(3).tolist() == PhiloxStream((3, 4)).words64(6).tolist()
 
 
 # ---- several threads

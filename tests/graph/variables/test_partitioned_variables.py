@@ -17,7 +17,7 @@ import actorflow.compat.v1 as tf
 from actorflow import errors
 from actorflow.base.registry import plugins
 from actorflow.checkpoint.format import manifest
-from actorflow.engine.formats.regions import Region, covers
+from actorflow.engine.formats.regions import TensorRegion, covers
 from actorflow.graph.ops.state.checkpoint import restore_v2, save_v2
 
 Cpu = plugins.load("devices", "CPU")
@@ -388,12 +388,12 @@ def test_f66_regions_are_copied_as_numpy_copies_them() -> None:
         parts = []
         for begin, end in pairwise(ends):
             shape = tuple(end - begin if d == axis else size for d, size in enumerate(whole))
-            parts.append(Region(whole, tuple(begin if d == axis else 0 for d in range(len(whole))), shape))
+            parts.append(TensorRegion(whole, tuple(begin if d == axis else 0 for d in range(len(whole))), shape))
         assert covers(parts) and not covers(parts[:-1] + parts[-1:] * 2), seed
         assert len(parts) == 1 or not covers(parts[1:]), seed
         begin = [int(rng.integers(0, size)) for size in whole]
         shape = [int(rng.integers(1, size - b + 1)) for size, b in zip(whole, begin)]
-        wanted = Region(whole, tuple(begin), tuple(shape))
+        wanted = TensorRegion(whole, tuple(begin), tuple(shape))
         target = np.zeros(shape)
         for part in parts:
             own = value[tuple(slice(b, b + s) for b, s in zip(part.begin, part.shape))]

@@ -188,7 +188,7 @@ def test_a_table_that_does_not_change_finds_what_one_that_changes_finds(key: Any
             else rng.integers(0, 300, count).astype(kind.numpy_dtype)
         )
 
-    fixed, changing = (content.Table("t", key, value, once=once) for once in (True, False))
+    fixed, changing = (content.ContentTable("t", key, value, once=once) for once in (True, False))
     entries = dict(zip(some(key, 200).tolist(), some(value, 200).tolist()))
     fixed.fill(list(entries), list(entries.values()))
     changing.insert(list(entries), list(entries.values()))

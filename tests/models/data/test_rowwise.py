@@ -9,7 +9,7 @@ import pytest
 
 import actorflow as af
 from actorflow.models.data.functions import callers
-from actorflow.models.data.functions.function import Function
+from actorflow.models.data.functions.function import DatasetFunction
 from actorflow.models.data.functions.rowwise import RULES
 from actorflow.models.data.functions.tracing import trace
 
@@ -138,7 +138,7 @@ def test_each_rule_is_of_an_op() -> None:
 )
 def test_functions_that_are_called_for_each_element(function: Any) -> None:
     traced, _ = trace(function, Dataset.from_tensors(1.0).node.spec, "map")
-    assert isinstance(traced, Function) and traced.of_rows() is None
+    assert isinstance(traced, DatasetFunction) and traced.of_rows() is None
 
 
 SEVERAL: dict[str, Any] = {

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from actorflow.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from actorflow.kernels.io.queues.barrier import BarrierCore, Insert
-from actorflow.kernels.io.queues.core import Attempt, Close, Put, QueueCore, Take
+from actorflow.kernels.io.queues.core import Close, Put, QueueAttempt, QueueCore, QueueTake
 from actorflow.kernels.io.queues.operations import draws
 from actorflow.kernels.io.queues.stores import Fifo, Prioritized, Shuffled
 
@@ -100,11 +100,11 @@ class QueueMachine(RuleBasedStateMachine):
         }
         self.core = QueueCore("q", store[self.kind](), CAPACITY)
         self.model = Model(self.kind)
-        self.pairs: list[tuple[Attempt, dict[str, Any]]] = []
+        self.pairs: list[tuple[QueueAttempt, dict[str, Any]]] = []
         self.put = Counter[int]()
         self.next = 0
 
-    def _submit(self, attempt: Attempt, twin: dict[str, Any]) -> None:
+    def _submit(self, attempt: QueueAttempt, twin: dict[str, Any]) -> None:
         self.pairs.append((attempt, twin))
         waiting = [a for a, _ in self.pairs if not a.done]
         finished = self.core.submit(attempt)
@@ -121,7 +121,9 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(count=st.integers(1, 6), up_to=st.booleans())
     def dequeue(self, count: int, up_to: bool) -> None:
-        self._submit(Take(count, up_to), {"puts": False, "what": "take", "count": count, "up_to": up_to, "taken": []})
+        self._submit(
+            QueueTake(count, up_to), {"puts": False, "what": "take", "count": count, "up_to": up_to, "taken": []}
+        )
 
     @precondition(lambda self: not self.model.closed)
     @rule()
@@ -157,7 +159,7 @@ class QueueMachine(RuleBasedStateMachine):
                 continue
             errors = {"cancelled": CancelledError, "out of range": OutOfRangeError, "withdrawn": CancelledError}
             assert isinstance(attempt.error, errors.get(twin["outcome"], type(None)))
-            if isinstance(attempt, Take) and twin["outcome"] == "done":
+            if isinstance(attempt, QueueTake) and twin["outcome"] == "done":
                 got = [e[0] for e in attempt.elements]
                 if self.kind == "shuffled":
                     assert len(got) == len(twin["taken"])
@@ -172,7 +174,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_lost_or_doubled(self) -> None:
-        given = [e[0] for a, _ in self.pairs if isinstance(a, Take) and a.done for e in a.elements]
+        given = [e[0] for a, _ in self.pairs if isinstance(a, QueueTake) and a.done for e in a.elements]
         assert len(set(given)) == len(given)
 
 
@@ -192,7 +194,7 @@ TestPrioritized = PrioritizedMachine.TestCase
 
 
 def take(core: QueueCore, count: int = 1) -> list[Any]:
-    attempt = Take(count)
+    attempt = QueueTake(count)
     core.submit(attempt)
     assert attempt.done and attempt.error is None, attempt.error
     return [e[0] for e in attempt.elements]
@@ -201,7 +203,7 @@ def take(core: QueueCore, count: int = 1) -> list[Any]:
 def test_an_undelivered_take_puts_its_elements_back_in_order() -> None:
     core = QueueCore("q", Fifo())
     core.submit(Put([(i,) for i in range(5)]))
-    attempt = Take(3)
+    attempt = QueueTake(3)
     core.submit(attempt)
     assert attempt.done
     core.withdraw(attempt)  # it was done, but whom it was for has gone
@@ -210,7 +212,7 @@ def test_an_undelivered_take_puts_its_elements_back_in_order() -> None:
 
 def test_a_take_that_gives_up_lets_the_next_one_go() -> None:
     core = QueueCore("q", Fifo(), 3)
-    large, small = Take(3), Take(1)
+    large, small = QueueTake(3), QueueTake(1)
     core.submit(large)
     core.submit(Put([("a",), ("b",)]))
     core.submit(small)
@@ -222,10 +224,10 @@ def test_a_take_that_gives_up_lets_the_next_one_go() -> None:
 def test_priorities_that_are_put_back_keep_their_order() -> None:
     core = QueueCore("q", Prioritized())
     core.submit(Put([(1, "a"), (1, "b"), (0, "c"), (1, "d")]))
-    attempt = Take(2)
+    attempt = QueueTake(2)
     core.submit(attempt)
     core.withdraw(attempt)
-    rest = Take(4)
+    rest = QueueTake(4)
     core.submit(rest)
     assert [e[1] for e in rest.elements] == ["c", "a", "b", "d"]
 
@@ -256,7 +258,7 @@ def _of_four(seed: int) -> QueueCore:
 
 def test_dropping_a_queue_fails_all_that_wait() -> None:
     core = QueueCore("q", Fifo(), 1)
-    waiting = [Take(2), Take(1)]
+    waiting = [QueueTake(2), QueueTake(1)]
     for attempt in waiting:
         core.submit(attempt)
     assert core.abandon() == waiting
@@ -274,7 +276,7 @@ def insert(core: BarrierCore, component: int, **values: Any) -> Any:
 
 def test_a_barrier_joins_components_and_keeps_the_order_of_keys() -> None:
     core = BarrierCore("b", 2)
-    waiting = Take(2)
+    waiting = QueueTake(2)
     core.submit(waiting)
     assert insert(core, 0, x=1, y=2, z=3) is None
     assert (len(core), core.incomplete) == (0, 3)
@@ -296,7 +298,7 @@ def test_a_closed_barrier_completes_what_was_begun() -> None:
     insert(core, 0, x=1, y=2)
     core.close(False)
     assert isinstance(insert(core, 0, new=1), CancelledError)
-    hopeless, waiting = Take(3), Take(2)
+    hopeless, waiting = QueueTake(3), QueueTake(2)
     core.submit(hopeless)
     core.submit(waiting)
     assert isinstance(hopeless.error, OutOfRangeError) and not waiting.done
@@ -316,7 +318,7 @@ def test_closing_a_barrier_with_cancellation_drops_the_incomplete() -> None:
     insert(core, 1, x=10)
     core.close(True)
     assert (len(core), core.incomplete) == (1, 0)
-    small = Take(5, up_to=True)
+    small = QueueTake(5, up_to=True)
     core.submit(small)
     assert len(small.elements) == 1
     assert isinstance(insert(core, 1, y=20), CancelledError)

@@ -15,7 +15,7 @@ import actorflow as af
 from actorflow.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, OutOfRangeError
 from actorflow.graph.graph import Graph
 from actorflow.graph.ops.io.queues import queue_size
-from actorflow.kernels.io.queues.core import Put, QueueCore, Take
+from actorflow.kernels.io.queues.core import Put, QueueCore, QueueTake
 from actorflow.kernels.io.queues.elements import QueueSpec
 from actorflow.kernels.io.queues.shared import SharedQueue
 from actorflow.kernels.io.queues.stores import Fifo
@@ -202,7 +202,7 @@ async def test_cancellation_at_any_moment_loses_no_element(way: str, seed: int) 
     put = stopped = 0
     for _ in range(300):
         step = Stoppable()
-        consumer = start(queue.perform(Take(draw.choice([1, 2, 4])), step))
+        consumer = start(queue.perform(QueueTake(draw.choice([1, 2, 4])), step))
         await turns(draw.randrange(4))
         producer = start(queue.perform(Put([(put,), (put + 1,)]), Stoppable()))
         put += 2
@@ -221,11 +221,11 @@ async def test_cancellation_at_any_moment_loses_no_element(way: str, seed: int) 
         assert not step.callbacks
         while not producer.done():
             if queue.look(len):
-                got.append(queue.perform_nowait(Take(1)).elements[0][0])
+                got.append(queue.perform_nowait(QueueTake(1)).elements[0][0])
             await turns(1)
     left = queue.statistics()
     assert (left.waiting_to_put, left.waiting_to_take, left.closed) == (0, 0, False)
-    got += [element[0] for element in queue.perform_nowait(Take(left.size)).elements]
+    got += [element[0] for element in queue.perform_nowait(QueueTake(left.size)).elements]
     assert got == list(range(put))
     assert 0 < stopped < 300
 

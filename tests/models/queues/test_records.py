@@ -17,7 +17,7 @@ from actorflow.base.records import crc32c as checksums
 from actorflow.base.records import csv, tfrecord, wire
 from actorflow.base.records.crc32c import crc32c, crc32c_each, joined, masked_crc32c
 from actorflow.base.records.features import read_feature, write_feature
-from actorflow.base.records.formats import FixedLength, Format, Lines, Position, TFRecords, WholeFile
+from actorflow.base.records.formats import FixedLength, Lines, Position, RecordFormat, TFRecords, WholeFile
 from actorflow.base.records.roots import check
 
 # Written by TensorFlow 2.21: the records b"", b"abc" and b"0123456789" * 3.
@@ -256,7 +256,7 @@ def test_quoted_fields_survive(texts: list[str]) -> None:
 # ---- how files fall into records
 
 
-def _read(form: Format, data: bytes, sizes: list[int]) -> list[tuple[str, bytes]]:
+def _read(form: RecordFormat, data: bytes, sizes: list[int]) -> list[tuple[str, bytes]]:
     """The records of `data`, read in chunks of these sizes by turns."""
     found, at, wanted, turn = [], Position(0, 0), 0, 0
     while True:
@@ -292,7 +292,7 @@ LETTERS = b"HHABCDEFGHIJKFF"
 )
 @pytest.mark.parametrize("sizes", [[1000], [1], [3, 1], [7]])
 def test_f82_formats_give_tensorflows_keys_and_records(
-    form: Format, data: bytes, expected: list[tuple[str, bytes]], sizes: list[int]
+    form: RecordFormat, data: bytes, expected: list[tuple[str, bytes]], sizes: list[int]
 ) -> None:
     assert _read(form, data, sizes) == expected
 

@@ -21,9 +21,9 @@ from actorflow.base.dtypes import as_dtype, string
 from actorflow.base.process import machine
 from actorflow.checkpoint.format.layout import piece, unpacked_strings
 from actorflow.checkpoint.stores.store import locate, read_all, remove_quietly
-from actorflow.engine.formats.base import Check, Groups, Reader, ReadRequest, StoredVariable
+from actorflow.engine.formats.base import Check, FormatReader, Groups, ReadRequest, StoredVariable
 from actorflow.engine.formats.merging import is_whole, merged, variables
-from actorflow.engine.formats.regions import Region
+from actorflow.engine.formats.regions import TensorRegion
 from actorflow.errors import DataLossError, InvalidArgumentError
 
 SUFFIX = ".zip"
@@ -54,8 +54,8 @@ class Tensor:
     whole: tuple[int, ...] | None = None
 
     @property
-    def region(self) -> Region:
-        return Region(self.whole or self.shape, self.begin or (0,) * len(self.shape), self.shape)
+    def region(self) -> TensorRegion:
+        return TensorRegion(self.whole or self.shape, self.begin or (0,) * len(self.shape), self.shape)
 
 
 class Contents:
@@ -146,7 +146,7 @@ class Archive:
         return []  # the store's temporary files are cleaned up by the standard format
 
 
-class ArchiveReader(Reader):
+class ArchiveReader(FormatReader):
     """A checkpoint that was opened, and is in memory."""
 
     def __init__(self, prefix: str) -> None:
@@ -166,7 +166,7 @@ class ArchiveReader(Reader):
     def load(self, parts: Sequence[ReadRequest], check: Check = lambda: None) -> list[Any]:
         values = []
         for part, stored in zip(parts, self.stored([part.name for part in parts])):
-            region = part.region or Region.all_of(stored.shape)
+            region = part.region or TensorRegion.all_of(stored.shape)
             if region.whole != stored.shape:
                 raise InvalidArgumentError(f"{region} is no part of {part.name!r}, whose shape is {stored.shape}.")
             values.append(part.make(stored, region.shape))

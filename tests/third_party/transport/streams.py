@@ -17,7 +17,7 @@ from typing import Any
 
 import anyio
 
-from actorflow.engine.transport.base import Channel, Identity, Reach
+from actorflow.engine.transport.base import Channel, ProcessIdentity, Reach
 from actorflow.engine.transport.errors import PeerLost, ProtocolError
 from actorflow.engine.transport.factory import TransportFactory
 from actorflow.engine.transport.heartbeat import PATIENCE
@@ -51,7 +51,7 @@ class StreamsEndpoint(BaseEndpoint):
 
     def __init__(
         self,
-        me: Identity,
+        me: ProcessIdentity,
         *,
         listen: str | None = None,
         advertise: str | None = None,

@@ -20,7 +20,7 @@ from actorflow.estimator import Evaluated, Saved, StepMade, TrainingBegun, Train
 from actorflow.supervisor import Restored
 from actorflow.training.estimator.progress import views
 from actorflow.training.estimator.progress.state import Progress
-from actorflow.training.estimator.progress.views import Line, Notebook, Plain, Table, find_view
+from actorflow.training.estimator.progress.views import Notebook, Plain, TerminalLine, TerminalTable, find_view
 
 
 class Noted:
@@ -82,7 +82,7 @@ def shown(view: Any, *more: Any) -> None:
 
 def test_a_terminal_shows_one_line() -> None:
     file = io.StringIO()
-    shown(Line(file, lambda: 30), TrainingEnded(4.0, 300, "a hook ended it"))
+    shown(TerminalLine(file, lambda: 30), TrainingEnded(4.0, 300, "a hook ended it"))
     parts = file.getvalue().split("\r\x1b[K")
     assert parts[-2] == "step 300/1,000  loss 0.25  1…" and parts[-1].endswith("evaluated <other> 200: accuracy 0.8\n")
     assert file.getvalue().count("\n") == 1
@@ -98,7 +98,7 @@ def test_a_file_has_plain_lines() -> None:
 def test_a_table_has_the_last_evaluations() -> None:
     """`rich` writes the screen; the last state stays."""
     file = io.StringIO()
-    shown(Table(file, 100), TrainingEnded(4.0, 300, "a hook ended it"))
+    shown(TerminalTable(file, 100), TrainingEnded(4.0, 300, "a hook ended it"))
     last = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", file.getvalue()).split("step ")[-1]
     lines = [line.split() for line in last.splitlines()]
     assert lines[0] == ["loss", "steps/s", "examples/s", "left", "saved"]
@@ -133,7 +133,7 @@ def test_a_notebook_shows_tables() -> None:
 
 def test_a_program_prints_above_it(capsys: pytest.CaptureFixture[str]) -> None:
     file = io.StringIO()
-    with Progress(view=Line(file, lambda: 80)) as progress:
+    with Progress(view=TerminalLine(file, lambda: 80)) as progress:
         progress(TrainingBegun(0.0, 0, 2))
         progress.print("epoch", 1)
         assert capsys.readouterr().out == "epoch 1\n"
@@ -157,9 +157,9 @@ def test_a_terminal_gets_a_table_where_rich_is_installed(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setenv("TERM", "xterm")
-    assert isinstance(find_view(None), Table) and isinstance(find_view("line"), Line)
+    assert isinstance(find_view(None), TerminalTable) and isinstance(find_view("line"), TerminalLine)
     monkeypatch.setattr(views, "find_spec", lambda name: None)
-    assert isinstance(find_view(None), Line)
+    assert isinstance(find_view(None), TerminalLine)
     with pytest.raises(af.errors.UnimplementedError, match=r"(?s)needs rich.*pip install 'actorflow\[progress\]'"):
         find_view("table")
     with pytest.raises(ValueError, match="progress='bar': it is None, True, False"):

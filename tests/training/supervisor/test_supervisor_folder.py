@@ -13,7 +13,7 @@ from clusters import make_spec, servers
 
 import actorflow as af
 from actorflow.checkpoint.stores.files import SystemFiles
-from actorflow.checkpoint.stores.store import LocalStore, Source, register_store
+from actorflow.checkpoint.stores.store import LocalStore, StoredFile, register_store
 from actorflow.cluster.server import Server
 from actorflow.errors import FailedPreconditionError, NotFoundError, OpError, PermissionDeniedError, UnavailableError
 from actorflow.graph.ops.state.checkpoint import read_nonce
@@ -122,7 +122,7 @@ class Odd(LocalStore):
         self._opens = opens
 
     @contextmanager
-    def open(self, name: str) -> Iterator[Source]:
+    def open(self, name: str) -> Iterator[StoredFile]:
         if "nonce" in name:
             self._opens()
         with super().open(name) as source:

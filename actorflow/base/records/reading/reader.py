@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from actorflow.base.records import wire
-from actorflow.base.records.formats import FixedLength, Format, Piece, Position
+from actorflow.base.records.formats import FixedLength, Position, RecordFormat, RecordPiece
 from actorflow.base.records.reading.fair_lock import FairLock
 from actorflow.base.records.reading.opening import on_thread, opened, read_fully
 from actorflow.base.records.roots import FileRoots
@@ -28,7 +28,7 @@ NextFile = Callable[[], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class PackedStream:
     """An open end of a file: where a packed one goes on, and what is unpacked of it from `offset` on."""
 
     path: str
@@ -40,7 +40,9 @@ class Stream:
     ended: bool = False
 
 
-def _load(stream: Stream, packing: str, at: Position, want: int, how: Format, roots: FileRoots) -> tuple[Stream, Piece]:
+def _load(
+    stream: PackedStream, packing: str, at: Position, want: int, how: RecordFormat, roots: FileRoots
+) -> tuple[PackedStream, RecordPiece]:
     """The next `want` bytes from `at` on (fewer at the end of the file), cut into records. Runs on a thread."""
     with opened(stream.path, roots) as fd:
         status = os.fstat(fd)
@@ -72,7 +74,7 @@ def _load(stream: Stream, packing: str, at: Position, want: int, how: Format, ro
     return stream, piece if damage is None else replace(piece, damage=piece.damage or damage)
 
 
-def _unpack(stream: Stream, fd: int, packing: str, start: int, want: int) -> Stream:
+def _unpack(stream: PackedStream, fd: int, packing: str, start: int, want: int) -> PackedStream:
     """`stream` from `start` on, with at least `want` bytes unpacked, if there are that many."""
     unpacker = Unpacker(packing) if stream.unpacker is None else stream.unpacker.copy()  # the old one may be used again
     offset, parts = stream.offset, [stream.unpacked]
@@ -96,7 +98,7 @@ def _unpack(stream: Stream, fd: int, packing: str, start: int, want: int) -> Str
 class ReaderState:
     """One reader's state; `read` is called by its kernels on an event loop."""
 
-    def __init__(self, name: str, how: Format | None, packing: str = "") -> None:
+    def __init__(self, name: str, how: RecordFormat | None, packing: str = "") -> None:
         self.name = name
         self.how = how
         """None for the reader that gives the names of files as its records."""
@@ -110,12 +112,12 @@ class ReaderState:
         self._leave()
 
     def _leave(self) -> None:
-        self._stream: Stream | None = None
+        self._stream: PackedStream | None = None
         self._taken = self._read_to = Position(0, 0)
         self._want = CHUNK
         self._finished = False
         self._damage: str | None = None
-        self._pieces: deque[Piece] = deque()
+        self._pieces: deque[RecordPiece] = deque()
         """Those whose records are not all taken."""
         self._at = 0
         """How many records of the first piece were taken."""
@@ -139,7 +141,7 @@ class ReaderState:
             while True:
                 if self._stream is None:
                     path = await next_file()
-                    self._stream = Stream(path)
+                    self._stream = PackedStream(path)
                     self.started += 1
                     if self.how is None:
                         self._stream, name = None, os.fsencode(path)
@@ -252,5 +254,5 @@ class ReaderState:
         self._leave()
         self.started, self.completed, self.produced = started, completed, produced
         if path:
-            self._stream = Stream(os.fsdecode(path))
+            self._stream = PackedStream(os.fsdecode(path))
             self._taken = self._read_to = Position(offset, number)

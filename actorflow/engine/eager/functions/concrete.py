@@ -32,10 +32,10 @@ from actorflow.graph.ops.flow.control import group, identity
 from actorflow.graph.tensor import Operation, Tensor
 
 
-class Plan:
+class ConcretePlan:
     """Fetches of a graph from values for some of its tensors, for callers that block and for those that await."""
 
-    def __init__(self, owner: Plans, feeds: Sequence[Tensor], fetches: Sequence[Tensor | Operation]) -> None:
+    def __init__(self, owner: GraphSessions, feeds: Sequence[Tensor], fetches: Sequence[Tensor | Operation]) -> None:
         self._owner = owner
         self._feeds = list(feeds)
         self._fetches = list(fetches)
@@ -100,7 +100,7 @@ def shared_loop() -> _Loop:
         return loop
 
 
-class Plans:
+class GraphSessions:
     """The sessions of one graph: a session for callers that block, and a session for each event loop on which the graph is
     awaited."""
 
@@ -169,8 +169,8 @@ class ConcreteFunction:
         self.captured = [tensor for tensor, _ in captured]
         self.variables = graph.variables_used()
         self._explicit = len(arguments)
-        self._plans = Plans(graph, target)
-        self._forward = Plan(self._plans, self.inputs, [*self.outputs, *self._done])
+        self._plans = GraphSessions(graph, target)
+        self._forward = ConcretePlan(self._plans, self.inputs, [*self.outputs, *self._done])
         self._dtypes = [tensor.dtype for tensor in self.outputs]
         self._derivative: Derivative | None = None
         self._simple = result is self.outputs[0] if len(self.outputs) == 1 else False
@@ -266,8 +266,8 @@ class Derivative:
                     hint="Take the gradient inside of the function.",
                 )
             )
-        self.forward = Plan(function._plans, function.inputs, [*function.outputs, *self.kept, *function._done])
-        self._backward = Plan(function._plans, [*function.inputs, *self.kept, *self._dys], present)
+        self.forward = ConcretePlan(function._plans, function.inputs, [*function.outputs, *self.kept, *function._done])
+        self._backward = ConcretePlan(function._plans, [*function.inputs, *self.kept, *self._dys], present)
 
     def of_inputs(self, inputs: Sequence[EagerTensor], kept: Sequence[Any], dys: Sequence[Any]) -> list[Any]:
         """The gradients of the inputs and variables. None stands for a missing gradient."""
@@ -304,7 +304,7 @@ class Derivative:
             [],
         )
         function_of._plans = function._plans
-        function_of._forward = Plan(function_of._plans, function_of.inputs, function_of.outputs)
+        function_of._forward = ConcretePlan(function_of._plans, function_of.inputs, function_of.outputs)
         function_of._dtypes = [tensor.dtype for tensor in function_of.outputs]
         function_of._derivative, function_of._simple = None, False
         return function_of

@@ -17,7 +17,7 @@ from actorflow.base.unpicklable import unpicklable
 from actorflow.engine.eager.functions.concrete import ConcreteFunction
 from actorflow.engine.eager.functions.func_graph import FuncGraph
 from actorflow.engine.eager.functions.home import ElsewhereError
-from actorflow.engine.eager.functions.signature import Call, Signature, TensorSpec, in_order
+from actorflow.engine.eager.functions.signature import BoundCall, FunctionSignature, TensorSpec, in_order
 from actorflow.engine.eager.tapes.recording import only
 from actorflow.errors import describe
 from actorflow.graph import scopes
@@ -80,7 +80,7 @@ class Function:
         functools.update_wrapper(self, python_function)
         self.input_signature = None if input_signature is None else tuple(input_signature)
         self._options = (input_signature, numbers_are_tensors, static, target)
-        self._signature = Signature(python_function, input_signature, numbers_are_tensors, static)
+        self._signature = FunctionSignature(python_function, input_signature, numbers_are_tensors, static)
         self._target = target
         self._traces: OrderedDict[Any, ConcreteFunction] = OrderedDict()
         self._lock = threading.RLock()
@@ -148,17 +148,17 @@ class Function:
         call = self._signature.call(args, kwargs)
         return self._traces.get(call.key) or self._trace(call)
 
-    def _trace(self, call: Call) -> ConcreteFunction:
+    def _trace(self, call: BoundCall) -> ConcreteFunction:
         with self._lock:  # other threads wait for a trace that they need, too
             return self._traces.get(call.key) or self._traced(call)
 
-    def _forget(self, call: Call, concrete: ConcreteFunction) -> None:
+    def _forget(self, call: BoundCall, concrete: ConcreteFunction) -> None:
         """Lets the next call like this one trace again."""
         with self._lock:
             if self._traces.get(call.key) is concrete:
                 del self._traces[call.key]
 
-    def _traced(self, call: Call) -> ConcreteFunction:
+    def _traced(self, call: BoundCall) -> ConcreteFunction:
         name = getattr(self.python_function, "__name__", "function")
         graph = FuncGraph(name, may_make=self._count == 0, target=self._target)
         symbols: list[Tensor] = []
@@ -208,7 +208,7 @@ class Function:
             return symbol()
         return arg
 
-    def _warn(self, call: Call) -> None:
+    def _warn(self, call: BoundCall) -> None:
         before, self._last = self._last, call.key
         if self._count >= self._warn_at and before is not None:
             self._warn_at *= 4

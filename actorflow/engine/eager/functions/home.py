@@ -17,7 +17,7 @@ from actorflow.graph.ops.state.variable import assign_target, read_variable
 from actorflow.graph.tensor import Operation, Tensor
 
 if TYPE_CHECKING:
-    from actorflow.engine.eager.functions.concrete import Plans
+    from actorflow.engine.eager.functions.concrete import GraphSessions
 
 _lock = forks.new_lock()
 _moves: dict[int, tuple[Future[None], asyncio.AbstractEventLoop]] = {}
@@ -28,7 +28,7 @@ class ElsewhereError(FailedPreconditionError):
     """A variable lives on another device than the function was traced for. Nothing has run: trace it again."""
 
 
-class Place:
+class VariablePlace:
     """The place of a variable of the program: a target, and the devices that were asked for when it was first used there."""
 
     def __init__(self, home: Home, devices: Any, begin: tuple[Tensor, Operation], read: Tensor) -> None:
@@ -50,9 +50,9 @@ class Place:
 class Home:
     """The variables of one graph, which a function with a target takes along before it runs for the first time."""
 
-    def __init__(self, graph: FuncGraph, plans: Plans) -> None:
+    def __init__(self, graph: FuncGraph, plans: GraphSessions) -> None:
         self.graph, self.plans = graph, plans
-        self._begun: dict[int, tuple[Any, Tensor, Operation, Place]] = {}
+        self._begun: dict[int, tuple[Any, Tensor, Operation, VariablePlace]] = {}
         """The variables that are not there yet, by identity, each with the nodes that take it there."""
         if graph.target is not None:
             with graph.as_default(), graph.without_order():
@@ -64,7 +64,9 @@ class Home:
         """Adds the nodes that give a variable its value there, and fetch it."""
         start = placeholder_op(dtype=variable.dtype, shape=variable.static_shape, name="taken_along")
         begin = assign_target(handle, start)
-        place = Place(self, self.graph.devices_of[id(variable)], (start, begin), read_variable(handle, name="fetched"))
+        place = VariablePlace(
+            self, self.graph.devices_of[id(variable)], (start, begin), read_variable(handle, name="fetched")
+        )
         self._begun[id(variable)] = variable, start, begin, place
 
     def settle(self) -> None:

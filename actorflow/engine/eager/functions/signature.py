@@ -76,7 +76,7 @@ class Misfit(TypeError, ValueError):
     """Arguments that do not fit an `input_signature`: a TypeError as in TensorFlow 2, and a ValueError as in version 1."""
 
 
-class Call:
+class BoundCall:
     """The arguments of one call: the values of its tensors, and the key of all that a trace depends on."""
 
     __slots__ = ("arguments", "key", "tensors")
@@ -87,7 +87,7 @@ class Call:
         self.tensors = tensors
 
 
-class Signature:
+class FunctionSignature:
     """How the arguments of a function of Python are taken."""
 
     def __init__(
@@ -115,7 +115,7 @@ class Signature:
     def _name(self) -> str:
         return getattr(self.function, "__name__", repr(self.function))
 
-    def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
+    def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> BoundCall:
         """The arguments of a call.
 
         Raises:
@@ -136,7 +136,7 @@ class Signature:
                 key.append(_static(arg))
             else:
                 self._take(arg, key, tensors)
-        return Call(args, tuple(key), tensors)
+        return BoundCall(args, tuple(key), tensors)
 
     def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         try:
@@ -188,7 +188,7 @@ class Signature:
             return True
         return self.numbers and isinstance(arg, (int, float, complex)) and not isinstance(arg, bool)
 
-    def _as_specified(self, args: tuple[Any, ...]) -> Call:
+    def _as_specified(self, args: tuple[Any, ...]) -> BoundCall:
         assert self.specs is not None and self.structure is not None
         values: list[Any] = []
         fits = len(args) >= len(self.structure) and all(
@@ -219,7 +219,7 @@ class Signature:
                     )
                 )
             tensors.append(tensor)
-        return Call(args, ("as specified",), tensors)
+        return BoundCall(args, ("as specified",), tensors)
 
     def difference(self, before: tuple[Any, ...], key: tuple[Any, ...], arguments: Sequence[Any]) -> str:
         """Which argument sets two keys apart, in words."""

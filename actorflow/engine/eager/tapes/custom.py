@@ -24,7 +24,7 @@ def with_gradient(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[st
         TypeError: `f` gives something else, or reads variables that its `grad_fn` does not take.
     """
     xs: list[Any] = [convert_to_tensor(x) for x in args]
-    finder = tapes.Tape(watch_variables=True)
+    finder = tapes.RecordingTape(watch_variables=True)
     with tapes.only((*tapes.recording(), finder)):  # what grad_fn uses of it has derivatives too, for second orders
         results, grad_fn = values_and_rule(f, f(*xs, **kwargs))
     several = isinstance(results, (list, tuple))

@@ -76,7 +76,7 @@ class GradientTape:
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent = persistent
         self._watch_variables = watch_accessed_variables
-        self._tape: tapes.Tape | None = None
+        self._tape: tapes.RecordingTape | None = None
         self._watched: dict[int, Any] = {}
         self._recording = False
         self._begin = 0
@@ -99,7 +99,7 @@ class GradientTape:
                 )
             )
         if self._tape is None:
-            self._tape = tapes.Tape(self._watch_variables)
+            self._tape = tapes.RecordingTape(self._watch_variables)
             self._watched = self._tape.variables
             graph = get_default_graph()
             self._begin = 0 if graph.eager else len(graph)
@@ -345,7 +345,7 @@ class GradientTape:
             columns = [zeros_like(source)] * len(columns)
         return reshape(stack([convert_to_tensor(c) for c in columns], axis=1), [*sizes, *widths[1:]])
 
-    def _use(self) -> tapes.Tape:
+    def _use(self) -> tapes.RecordingTape:
         """The records of which gradients are taken now."""
         if self._tape is None:
             raise RuntimeError(
@@ -362,7 +362,7 @@ class GradientTape:
         return tape
 
     def _gradients(
-        self, tape: tapes.Tape, targets: Sequence[Tensor], sources: Sequence[Any], seeds: Sequence[Any] | None
+        self, tape: tapes.RecordingTape, targets: Sequence[Tensor], sources: Sequence[Any], seeds: Sequence[Any] | None
     ) -> list[Any]:
         graph = graph_for_values() if all(isinstance(t, EagerTensor) for t in targets) else targets[0].graph
         owners = [_owner(source) for source in sources]
@@ -373,7 +373,7 @@ class GradientTape:
         return [by_source.get(id(owner)) for owner in owners]
 
     def _in_graph(
-        self, tape: tapes.Tape, graph: Any, targets: Sequence[Tensor], owners: Sequence[Tensor], seeds: Any
+        self, tape: tapes.RecordingTape, graph: Any, targets: Sequence[Tensor], owners: Sequence[Tensor], seeds: Any
     ) -> list[Any]:
         """Gradients of tensors of a graph; None for a source that is neither watched nor computed within the block."""
         inside = set(list(graph.nodes)[self._begin :])

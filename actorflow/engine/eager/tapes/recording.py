@@ -1,4 +1,4 @@
-"""`Tape`: the operations that ran while it watched, in their order; and which tapes watch here."""
+"""`RecordingTape`: the operations that ran while it watched, in their order; and which tapes watch here."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from actorflow.engine.eager.operation import EagerOperation
 from actorflow.graph.autodiff.override import OVERRIDE
 from actorflow.graph.tensor import Tensor
 
-_tapes: ContextVar[tuple[Tape, ...]] = ContextVar("actorflow_tapes", default=())
+_tapes: ContextVar[tuple[RecordingTape, ...]] = ContextVar("actorflow_tapes", default=())
 
 recording = _tapes.get
 """The tapes that watch here, an empty tuple for none."""
 
 
-class Tape:
+class RecordingTape:
     """Which tensors are watched, by their identity, and what was computed from them.
 
     A tensor that is computed from a watched tensor is watched too. All of them are kept as long as the tape, so that no other
@@ -62,7 +62,7 @@ def record(operation: EagerOperation) -> None:
         tape.take(operation)
 
 
-def watch_read(tape: Tape, handle: Tensor) -> None:
+def watch_read(tape: RecordingTape, handle: Tensor) -> None:
     """Shows a tape that a variable is read, by its handle: it watches trainable variables."""
     from actorflow.engine.eager.variable import variable_of
 
@@ -72,18 +72,18 @@ def watch_read(tape: Tape, handle: Tensor) -> None:
         tape.variables.setdefault(id(handle), variable)
 
 
-def push(tape: Tape) -> None:
+def push(tape: RecordingTape) -> None:
     """Lets a tape watch from now on."""
     _tapes.set((*_tapes.get(), tape))
 
 
-def pop(tape: Tape) -> None:
+def pop(tape: RecordingTape) -> None:
     """Ends that."""
     _tapes.set(tuple(other for other in _tapes.get() if other is not tape))
 
 
 @contextmanager
-def only(kept: Iterable[Tape]) -> Iterator[None]:
+def only(kept: Iterable[RecordingTape]) -> Iterator[None]:
     """A block in which no other tapes watch than those `kept`."""
     token = _tapes.set(tuple(kept))
     try:

@@ -17,7 +17,7 @@ from actorflow.base.shapes import is_static
 from actorflow.engine.passes.fusion.match import JOINED, has_kernel
 from actorflow.graph.analysis.chains import ROWS
 from actorflow.graph.analysis.cooperative import yielding
-from actorflow.graph.analysis.patterns import Call, Chain, Occurrence, Search
+from actorflow.graph.analysis.patterns import CallPattern, ChainPattern, Occurrence, Search
 from actorflow.graph.analysis.subgraph import Subgraph, Uses, uses_of
 from actorflow.graph.node import Node, TensorId
 
@@ -52,7 +52,7 @@ _SHARING = frozenset(("_LayerNorm", "_LayerNormGrad", "_LayerNormScaleGrad"))
 
 
 def _replace_sharing(
-    graph: Subgraph, nodes: dict[str, Node], uses: Uses, rows: Sequence[tuple[Chain, Sequence[Call]]]
+    graph: Subgraph, nodes: dict[str, Node], uses: Uses, rows: Sequence[tuple[ChainPattern, Sequence[CallPattern]]]
 ) -> None:
     """Replaces the chains whose nodes in between have no users but those of such chains, together."""
     search = Search(graph, nodes)
@@ -153,7 +153,12 @@ def _not_repeated(search: Search, tensor_id: TensorId) -> TensorId | None:
 
 
 def _replace(
-    graph: Subgraph, nodes: dict[str, Node], uses: Uses, last: Node, chain: Chain, patterns: Sequence[Call]
+    graph: Subgraph,
+    nodes: dict[str, Node],
+    uses: Uses,
+    last: Node,
+    chain: ChainPattern,
+    patterns: Sequence[CallPattern],
 ) -> None:
     """Puts the single node in the place of a chain that ends with `last`, if the graph has such a chain."""
     for occurrence in Search(graph, nodes).occurrences(chain, patterns, last):

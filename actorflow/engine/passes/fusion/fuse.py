@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping
 
 from actorflow.base import dtypes
 from actorflow.base.registry import roles
-from actorflow.engine.passes.fusion.match import Match, Rule
+from actorflow.engine.passes.fusion.match import FusionRule, Match
 from actorflow.engine.passes.fusion.rules import RULES
 from actorflow.graph.analysis.cooperative import yielding
 from actorflow.graph.analysis.subgraph import Subgraph, Uses, uses_of
 from actorflow.graph.node import Node
 
 _TYPES = frozenset((dtypes.float32, dtypes.float64))
-_BY_LAST: dict[str, list[Rule]] = {}
+_BY_LAST: dict[str, list[FusionRule]] = {}
 for _rule in RULES:
     for _op in _rule.lasts:
         _BY_LAST.setdefault(_op, []).append(_rule)
@@ -59,7 +59,7 @@ def _without_unused_constants(graph: Subgraph) -> Subgraph:
     return graph.with_nodes([n for n in graph.nodes.values() if n.role is not roles.CONSTANT or uses[n.name] > 0])
 
 
-def _matches(graph: Subgraph, nodes: Mapping[str, Node], uses: Uses, last: Node) -> Iterator[tuple[Rule, Match]]:
+def _matches(graph: Subgraph, nodes: Mapping[str, Node], uses: Uses, last: Node) -> Iterator[tuple[FusionRule, Match]]:
     """The rules that fit a node, the positions in their order and the rules of each in theirs."""
     rules = _BY_LAST[last.op]
     for position in dict.fromkeys(position for rule in rules for position in rule.positions):

@@ -1,4 +1,4 @@
-"""`Match` and `Rule`: two nodes, of which one feeds the other, and what becomes of such a pair."""
+"""`Match` and `FusionRule`: two nodes, of which one feeds the other, and what becomes of such a pair."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class FusionRule:
     """A pattern and its replacement: `first`, which is in `firsts`, feeds an input of `last`, which is in `lasts`.
 
     positions: the inputs of `last` at which `first` is looked for, in this order.

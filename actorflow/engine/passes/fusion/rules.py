@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.base.shapes import is_static
-from actorflow.engine.passes.fusion.match import JOINED, Match, Rule, has_kernel, joined
+from actorflow.engine.passes.fusion.match import JOINED, FusionRule, Match, has_kernel, joined
 from actorflow.engine.passes.fusion.normalization import is_scaled, scaled_weights
 from actorflow.graph.analysis.frames import is_free
 from actorflow.graph.device_spec import DeviceSpec
@@ -189,7 +189,7 @@ _FUSED = frozenset((*_BIASED.values(), "_AddFusedMatMul", "_AddFusedConv2D"))
 _PADS = frozenset(("Pad", "PadV2"))
 
 RULES = (
-    Rule(
+    FusionRule(
         "a convolution and its normalization",
         frozenset(("Conv2D", "DepthwiseConv2dNative", "_FusedConv2D", "_FusedDepthwiseConv2d")),
         frozenset(("FusedBatchNormV3", "_FusedBatchNorm")),
@@ -197,12 +197,14 @@ RULES = (
         is_scaled,
         scaled_weights,
     ),
-    Rule("pads and a pool", _PADS, frozenset(("MaxPool",)), (0,), _pads_pool, _pooled_with_pads),
-    Rule("pads and a convolution", _PADS, frozenset(_BIASED) - _MATMUL, (0,), _pads_convolution, _convolved_with_pads),
-    Rule("a product and its bias", _PRODUCTS, frozenset(("BiasAdd",)), (0,), _adds_bias, _biased),
-    Rule("a product and a vector", _PRODUCTS, frozenset(("Add",)), (0, 1), _adds_bias, _biased),
-    Rule("a product and what it is added to", _MATMUL, frozenset(("Add",)), (0, 1), _adds_alike, _added),
-    Rule(
+    FusionRule("pads and a pool", _PADS, frozenset(("MaxPool",)), (0,), _pads_pool, _pooled_with_pads),
+    FusionRule(
+        "pads and a convolution", _PADS, frozenset(_BIASED) - _MATMUL, (0,), _pads_convolution, _convolved_with_pads
+    ),
+    FusionRule("a product and its bias", _PRODUCTS, frozenset(("BiasAdd",)), (0,), _adds_bias, _biased),
+    FusionRule("a product and a vector", _PRODUCTS, frozenset(("Add",)), (0, 1), _adds_bias, _biased),
+    FusionRule("a product and what it is added to", _MATMUL, frozenset(("Add",)), (0, 1), _adds_alike, _added),
+    FusionRule(
         "a biased product and what it is added to",
         frozenset(("_FusedMatMul", "_FusedConv2D")),
         frozenset(("Add",)),
@@ -210,8 +212,10 @@ RULES = (
         _adds_result,
         _added,
     ),
-    Rule("a biased product and its activation", _FUSED, frozenset(ACTIVATIONS), (0,), _lacks_activation, _activated),
-    Rule(
+    FusionRule(
+        "a biased product and its activation", _FUSED, frozenset(ACTIVATIONS), (0,), _lacks_activation, _activated
+    ),
+    FusionRule(
         "a product and a copy, as an activation that went into a normalization leaves it",
         _FUSED,
         frozenset(("Identity",)),
@@ -219,7 +223,7 @@ RULES = (
         lambda match: True,
         lambda match: (joined(match, match.first.op, match.first.inputs),),
     ),
-    Rule(
+    FusionRule(
         "a step of descent",
         frozenset(("Mul",)),
         frozenset(("AssignSub", "AssignSubVariableOp")),
@@ -227,7 +231,7 @@ RULES = (
         _steps,
         _descended,
     ),
-    Rule(
+    FusionRule(
         "a step of descent and its product",
         _MATMUL,
         frozenset(("ApplyGradientDescent",)),
@@ -235,7 +239,7 @@ RULES = (
         lambda match: True,
         _stepped,
     ),
-    Rule(
+    FusionRule(
         "a normalization and its activation",
         frozenset(("FusedBatchNormV3",)),
         frozenset(("Relu", "Relu6")),
@@ -244,7 +248,7 @@ RULES = (
         _normalized_and_activated,
         keeps=True,
     ),
-    Rule(
+    FusionRule(
         "the gradients of an activation and of the normalization before it",
         frozenset(("ReluGrad", "Relu6Grad")),
         frozenset(("FusedBatchNormGradV3",)),
@@ -252,7 +256,7 @@ RULES = (
         _goes_back_through,
         _back_through_both,
     ),
-    Rule(
+    FusionRule(
         "a mask before a pool", frozenset(("MaxPoolGrad",)), frozenset(("ReluGrad",)), (0,), _is_of_pool, _masked_first
     ),
 )

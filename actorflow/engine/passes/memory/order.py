@@ -53,7 +53,7 @@ def order_memory(
     best = best_order(lifetimes, plain)
     if best is plain:
         return graph
-    ordered = Line(lifetimes, best, partial).laid_down()
+    ordered = OrderLine(lifetimes, best, partial).laid_down()
     after = Lifetimes(ordered, threshold, feeds)
     return ordered if after.peak(after.fifo()) < lifetimes.peak(plain) else graph
 
@@ -141,7 +141,7 @@ def greedy(lifetimes: Lifetimes, preference: Preference) -> list[int]:
     return order
 
 
-class Line:
+class OrderLine:
     """The nodes whose order can be laid down, by control edges from each to the next.
 
     These are nodes outside of loops that touch counted memory. A node is only put behind a node that can neither hold it up nor

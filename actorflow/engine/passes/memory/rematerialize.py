@@ -24,7 +24,7 @@ from itertools import pairwise
 
 from actorflow.base.registry import opdef, roles
 from actorflow.engine.passes.memory.lifetimes import Feeds, Lifetimes
-from actorflow.engine.passes.memory.order import Line, best_order, delayed
+from actorflow.engine.passes.memory.order import OrderLine, best_order, delayed
 from actorflow.engine.placement.cost_model import node_cost
 from actorflow.graph.analysis.cooperative import yield_interpreter, yielding
 from actorflow.graph.analysis.frames import PRIMITIVES, ROOT, frames
@@ -291,7 +291,7 @@ class _Search:
         lifetimes = Lifetimes(subgraph, self.known.threshold, self.known.feeds)
         mine = [lifetimes.index[name] for name in copies.order]
         order = min(mine, delayed(lifetimes, mine), key=lifetimes.peak)
-        return Line(lifetimes, order, self._partial).laid_down()
+        return OrderLine(lifetimes, order, self._partial).laid_down()
 
 
 def _name(name: str, graph: Subgraph) -> str:

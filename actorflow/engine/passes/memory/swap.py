@@ -23,7 +23,7 @@ from types import MappingProxyType
 
 from actorflow.base.registry import roles
 from actorflow.engine.passes.memory.lifetimes import Feeds, Lifetimes, inside
-from actorflow.engine.passes.memory.order import Line, best_order
+from actorflow.engine.passes.memory.order import OrderLine, best_order
 from actorflow.engine.placement.cost_model import node_cost
 from actorflow.graph.analysis.cooperative import yield_interpreter, yielding
 from actorflow.graph.analysis.frames import PRIMITIVES
@@ -71,7 +71,7 @@ def swap(
     order = best_order(lifetimes, lifetimes.fifo())
     if lifetimes.peak(order) <= room:
         return graph
-    search = _Search(lifetimes, Line(lifetimes, order, partial), order, room)
+    search = _Search(lifetimes, OrderLine(lifetimes, order, partial), order, room)
     swaps = search.run()
     return _rewritten(lifetimes, search.line, order, swaps) if swaps else graph
 
@@ -79,7 +79,7 @@ def swap(
 class _Search:
     """The choice of swaps for one order of the nodes."""
 
-    def __init__(self, lifetimes: Lifetimes, line: Line, order: Sequence[int], room: int) -> None:
+    def __init__(self, lifetimes: Lifetimes, line: OrderLine, order: Sequence[int], room: int) -> None:
         self.known = lifetimes
         self.line = line
         self._order = order
@@ -202,7 +202,7 @@ def _cost(node: Node, lifetimes: Lifetimes) -> float:
     return sum(node_cost(member, inner.graph) for member in inner.nodes)
 
 
-def _rewritten(lifetimes: Lifetimes, line: Line, order: Sequence[int], swaps: Sequence[Swap]) -> Subgraph:
+def _rewritten(lifetimes: Lifetimes, line: OrderLine, order: Sequence[int], swaps: Sequence[Swap]) -> Subgraph:
     """The graph with the order laid down, and the nodes of the swaps."""
     graph = line.laid_down()
     names = [lifetimes.nodes[at].name for at in order]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 
-class Snapshot(Protocol):
+class SimulationSnapshot(Protocol):
     """The state of a simulation before the events of `time`, in the form of the simulator that has made it."""
 
     @property
@@ -34,7 +34,7 @@ class Timeline:
     cause: Sequence[int]
     before: Sequence[int]
     last: int
-    snapshots: Sequence[Snapshot] = ()
+    snapshots: Sequence[SimulationSnapshot] = ()
 
     def critical(self) -> list[int]:
         """The nodes that the step's length consists of, from the last to the first: each waited for the next one's output, or

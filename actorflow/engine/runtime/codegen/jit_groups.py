@@ -20,7 +20,7 @@ from actorflow.base.registry import roles
 from actorflow.base.registry.traits import Loop
 from actorflow.base.shapes import Shape, is_static
 from actorflow.engine.runtime.codegen.jit import LoopCompiler
-from actorflow.engine.runtime.codegen.jit_recipe import TYPES, Block, Recipe, Value
+from actorflow.engine.runtime.codegen.jit_recipe import TYPES, Recipe, RecipeValue, RecipeWriter
 from actorflow.graph.analysis.cooperative import yielding
 from actorflow.graph.node import Node, TensorId
 
@@ -232,14 +232,14 @@ class _Arranger:
             return None
         return columns
 
-    def _lowered(self, member: Node) -> Value | None:
+    def _lowered(self, member: Node) -> RecipeValue | None:
         """Whether there is a rule for the member's attributes and types, tried on operands of no loop."""
-        block = Block()
+        block = RecipeWriter()
         return self._written(member, [block.operand(TYPES[self._types[e][0]]) for e in member.inputs])
 
-    def _written(self, member: Node, values: Sequence[Value]) -> Value | None:
+    def _written(self, member: Node, values: Sequence[RecipeValue]) -> RecipeValue | None:
         """The value of a member, in its inputs' block; None for attributes or types that have no loop."""
-        result: Value | None = self._chosen[member.name].lower(member.attrs, *values)
+        result: RecipeValue | None = self._chosen[member.name].lower(member.attrs, *values)
         return result
 
     def _join(self, left: int, other: int) -> None:
@@ -274,8 +274,8 @@ class _Arranger:
         members = sorted(unit.members, key=lambda m: self._position[m.name])
         whole: Any = unit.shape
         columns = unit.columns or (whole[-1] if len(whole) > 1 else _elements(whole))
-        block = Block()
-        values: dict[TensorId, Value] = {}
+        block = RecipeWriter()
+        values: dict[TensorId, RecipeValue] = {}
         inputs: list[TensorId] = []
         scalars: set[TensorId] = set()
         inside = {m.name for m in members}

@@ -46,7 +46,7 @@ class Operand:
 
 
 @dataclass(frozen=True, slots=True)
-class Instruction:
+class RecipeInstruction:
     """One operation on one element: of `UNARY`, `BINARY`, or "const" (with its `value`'s bytes), "select", "convert"."""
 
     op: str
@@ -61,7 +61,7 @@ class Recipe:
     writes, in order: each into an array of its own, or over the operand whose number stands beside it."""
 
     operands: tuple[Operand, ...]
-    body: tuple[Instruction, ...]
+    body: tuple[RecipeInstruction, ...]
     outputs: tuple[tuple[int, int | None], ...]
 
     @property
@@ -80,122 +80,123 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class RecipeValue:
     """A value of a recipe that is being written. Operators write instructions; numbers beside it have its type."""
 
-    block: Block
+    block: RecipeWriter
     key: object
     dtype: str
 
-    def __add__(self, other: Any) -> Value:
+    def __add__(self, other: Any) -> RecipeValue:
         return self.block.binary("add", self, other)
 
-    def __radd__(self, other: Any) -> Value:
+    def __radd__(self, other: Any) -> RecipeValue:
         return self.block.binary("add", other, self)
 
-    def __sub__(self, other: Any) -> Value:
+    def __sub__(self, other: Any) -> RecipeValue:
         return self.block.binary("sub", self, other)
 
-    def __rsub__(self, other: Any) -> Value:
+    def __rsub__(self, other: Any) -> RecipeValue:
         return self.block.binary("sub", other, self)
 
-    def __mul__(self, other: Any) -> Value:
+    def __mul__(self, other: Any) -> RecipeValue:
         return self.block.binary("mul", self, other)
 
-    def __rmul__(self, other: Any) -> Value:
+    def __rmul__(self, other: Any) -> RecipeValue:
         return self.block.binary("mul", other, self)
 
-    def __neg__(self) -> Value:
+    def __neg__(self) -> RecipeValue:
         return self.block.unary("neg", self)
 
-    def __truediv__(self, other: Any) -> Value:
+    def __truediv__(self, other: Any) -> RecipeValue:
         return self.block.binary("div", self, other)
 
-    def __rtruediv__(self, other: Any) -> Value:
+    def __rtruediv__(self, other: Any) -> RecipeValue:
         return self.block.binary("div", other, self)
 
-    def __and__(self, other: Any) -> Value:
+    def __and__(self, other: Any) -> RecipeValue:
         return self.block.binary("and", self, other)
 
-    def __lt__(self, other: Any) -> Value:
+    def __lt__(self, other: Any) -> RecipeValue:
         return self.block.binary("lt", self, other)
 
-    def __gt__(self, other: Any) -> Value:
+    def __gt__(self, other: Any) -> RecipeValue:
         return self.block.binary("gt", self, other)
 
-    def __abs__(self) -> Value:
+    def __abs__(self) -> RecipeValue:
         return self if self.dtype[0] == "u" else self.block.unary("abs", self)
 
-    def equals(self, other: Any) -> Value:
+    def equals(self, other: Any) -> RecipeValue:
         """Whether it equals another value; `==` compares records."""
         return self.block.binary("eq", self, other)
 
-    def apply(self, function: str, *others: Any) -> Value:
+    def apply(self, function: str, *others: Any) -> RecipeValue:
         """A function of `UNARY`, or of `BINARY` with one other value or number."""
         return self.block.binary(function, self, *others) if others else self.block.unary(function, self)
 
-    def choose(self, x: Any, y: Any) -> Value:
+    def choose(self, x: Any, y: Any) -> RecipeValue:
         """x for elements that are true, else y."""
         return self.block.select(self, x, y)
 
-    def convert(self, dtype: str) -> Value:
+    def convert(self, dtype: str) -> RecipeValue:
         """It as another element type."""
         return self.block.convert(self, dtype)
 
 
-class Block:
+class RecipeWriter:
     """Writes a recipe."""
 
     def __init__(self) -> None:
         self._operands: list[Operand] = []
-        self._body: list[tuple[str, tuple[Value, ...], str, bytes]] = []
+        self._body: list[tuple[str, tuple[RecipeValue, ...], str, bytes]] = []
 
     @property
     def work(self) -> int:
         """How many instructions compute something."""
         return sum(op != "const" for op, _, _, _ in self._body)
 
-    def operand(self, dtype: str, layout: str = "full") -> Value:
+    def operand(self, dtype: str, layout: str = "full") -> RecipeValue:
         self._operands.append(Operand(dtype, layout))
-        return Value(self, ("operand", len(self._operands) - 1), dtype)
+        return RecipeValue(self, ("operand", len(self._operands) - 1), dtype)
 
-    def constant(self, value: Any, dtype: str) -> Value:
+    def constant(self, value: Any, dtype: str) -> RecipeValue:
         return self._add("const", (), dtype, np.asarray(value).astype(dtype).tobytes())
 
-    def unary(self, op: str, x: Value) -> Value:
+    def unary(self, op: str, x: RecipeValue) -> RecipeValue:
         assert op in UNARY, op
         return self._add(op, (x,), x.dtype)
 
-    def binary(self, op: str, x: Any, y: Any) -> Value:
+    def binary(self, op: str, x: Any, y: Any) -> RecipeValue:
         """A number as one of the arguments has the type of the other."""
         assert op in BINARY, op
-        if not isinstance(x, Value):
+        if not isinstance(x, RecipeValue):
             x = self.constant(x, y.dtype)
-        if not isinstance(y, Value):
+        if not isinstance(y, RecipeValue):
             y = self.constant(y, x.dtype)
         return self._add(op, (x, y), "b1" if op in COMPARISONS else x.dtype)
 
-    def select(self, condition: Value, x: Any, y: Any) -> Value:
-        dtype = x.dtype if isinstance(x, Value) else y.dtype
-        x, y = (v if isinstance(v, Value) else self.constant(v, dtype) for v in (x, y))
+    def select(self, condition: RecipeValue, x: Any, y: Any) -> RecipeValue:
+        dtype = x.dtype if isinstance(x, RecipeValue) else y.dtype
+        x, y = (v if isinstance(v, RecipeValue) else self.constant(v, dtype) for v in (x, y))
         return self._add("select", (condition, x, y), dtype)
 
-    def convert(self, x: Value, dtype: str) -> Value:
+    def convert(self, x: RecipeValue, dtype: str) -> RecipeValue:
         return x if x.dtype == dtype else self._add("convert", (x,), dtype)
 
-    def finish(self, outputs: Sequence[tuple[Value, Value | None]]) -> Recipe:
+    def finish(self, outputs: Sequence[tuple[RecipeValue, RecipeValue | None]]) -> Recipe:
         """The recipe that writes `outputs`: each value into its own array, or over the operand beside it."""
 
-        def number(value: Value) -> int:
+        def number(value: RecipeValue) -> int:
             kind, index = value.key  # type: ignore[misc]
             return index if kind == "operand" else index + len(self._operands)  # type: ignore[has-type,no-any-return]
 
         body = [
-            Instruction(op, tuple(map(number, arguments)), dtype, data) for op, arguments, dtype, data in self._body
+            RecipeInstruction(op, tuple(map(number, arguments)), dtype, data)
+            for op, arguments, dtype, data in self._body
         ]
         written = [(number(v), None if into is None else number(into)) for v, into in outputs]
         return Recipe(tuple(self._operands), tuple(body), tuple(written))
 
-    def _add(self, op: str, arguments: tuple[Value, ...], dtype: str, value: bytes = b"") -> Value:
+    def _add(self, op: str, arguments: tuple[RecipeValue, ...], dtype: str, value: bytes = b"") -> RecipeValue:
         self._body.append((op, arguments, dtype, value))
-        return Value(self, ("result", len(self._body) - 1), dtype)
+        return RecipeValue(self, ("result", len(self._body) - 1), dtype)

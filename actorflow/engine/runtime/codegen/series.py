@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from actorflow.base.registry import roles
-from actorflow.base.registry.series import Place, Step
+from actorflow.base.registry.series import SeriesPlace, SeriesStep
 from actorflow.base.shapes import Shape, is_static, num_elements
 from actorflow.engine.runtime.codegen.jit_groups import FusedLoop
 from actorflow.graph.node import Node, TensorId
@@ -45,7 +45,7 @@ Piece = Node | FusedLoop | Series
 
 def in_series(
     pieces: Sequence[Node | FusedLoop],
-    step_of: Callable[[Node], Step | None],
+    step_of: Callable[[Node], SeriesStep | None],
     shape_of: Callable[[TensorId], Shape],
     kept: AbstractSet[TensorId],
 ) -> Iterator[Piece]:
@@ -60,7 +60,7 @@ def in_series(
     last_use: dict[TensorId, int] = {}
     for at, piece in enumerate(pieces):
         last_use.update(dict.fromkeys(piece.inputs, at))
-    run: list[tuple[Node, Step]] = []
+    run: list[tuple[Node, SeriesStep]] = []
     for at, piece in enumerate(pieces):
         if isinstance(piece, Node) and piece.role is roles.CONSTANT:
             yield piece  # it takes no line, so it may go before the members of a series
@@ -77,7 +77,7 @@ def in_series(
 
 
 def _joined(
-    run: Sequence[tuple[Node, Step]], shape_of: Callable[[TensorId], Shape], used: AbstractSet[TensorId]
+    run: Sequence[tuple[Node, SeriesStep]], shape_of: Callable[[TensorId], Shape], used: AbstractSet[TensorId]
 ) -> Sequence[Piece]:
     """The series of these members; the members themselves if they are no series."""
     members, steps = tuple(member for member, _ in run), [step for _, step in run]
@@ -90,8 +90,8 @@ def _joined(
     last = {e: i for i, own in enumerate(read) for e in own}
     inside = [(e, _elements(shape_of(e)), i, last.get(e, i)) for i, e in enumerate(outputs_of) if e not in outputs]
     begins, room = _laid_out(inside)
-    places = {e: Place(i, 0) for i, e in enumerate((*inputs, *outputs))}
-    places.update({e: Place(len(inputs) + len(outputs), begin) for e, begin in begins.items()})
+    places = {e: SeriesPlace(i, 0) for i, e in enumerate((*inputs, *outputs))}
+    places.update({e: SeriesPlace(len(inputs) + len(outputs), begin) for e, begin in begins.items()})
     sizes = [*(_elements(shape_of(e)) for e in (*inputs, *outputs)), *([room] if room else [])]
     where = [[places[e] for e in (*own, result)] for own, result in zip(read, outputs_of)]
     function = steps[0].join(steps, where, len(inputs), sizes)

@@ -40,7 +40,7 @@ def ahead_of(estimate: ClockOffset | None, asked: int, answered: int, first: int
     return estimate if low > high else ClockOffset.between(low, high)
 
 
-class Clock:
+class TaskClock:
     """One task's times, some of which are put off: `move` a time and all later times go with it, so that their order stays."""
 
     def __init__(self) -> None:
@@ -68,14 +68,14 @@ class Clock:
         del self._since[at + 1 : end], self._later[at + 1 : end]
 
 
-def in_order(tasks: Iterable[str], pairs: Sequence[tuple[str, int, str, int]]) -> dict[str, Clock]:
+def in_order(tasks: Iterable[str], pairs: Sequence[tuple[str, int, str, int]]) -> dict[str, TaskClock]:
     """For each task the clock by which no effect comes before its cause. `pairs` are [cause's task, its time, effect's task, its
     time].
 
     Times are only put off. If no time is wrong by more than some bound, none is afterwards: an effect moves to its
     cause's time, which is not later than its own true time by more than the cause's error.
     """
-    clocks = {task: Clock() for task in tasks}
+    clocks = {task: TaskClock() for task in tasks}
     pairs = sorted(pairs, key=lambda pair: pair[1])
     for _ in range(len(pairs) + 1):  # causes have no cycles; in what a broken task says there might be
         moved = False

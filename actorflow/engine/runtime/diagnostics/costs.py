@@ -95,7 +95,7 @@ class LaunchCost(Cost):
         self.samples += 1
 
 
-class Costs:
+class NodeCosts:
     """The costs of a node whose input sizes differ from run to run, by the number of input elements.
 
     outputs: the bytes of each output, as a timed run has shown them last.

@@ -13,7 +13,7 @@ NAME = "copies of variables"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CopiesPart:
     """The variables of one task at one instant, by name, and what its nodes and readers keep."""
 
     values: Mapping[str, Any]
@@ -25,9 +25,9 @@ class KeptCopies:
 
     def __init__(self) -> None:
         self._owner = ""
-        self._steps: dict[int, dict[str, Part]] = {}
+        self._steps: dict[int, dict[str, CopiesPart]] = {}
 
-    def keep(self, owner: str, stamp: int, complete: int, part: str, content: Part) -> None:
+    def keep(self, owner: str, stamp: int, complete: int, part: str, content: CopiesPart) -> None:
         """Keeps a part of the step `stamp`. Parts of steps other than that and `complete` are dropped, and so are
         those of another owner."""
         if owner != self._owner:
@@ -35,7 +35,7 @@ class KeptCopies:
         self._steps = {step: parts for step, parts in self._steps.items() if step in (stamp, complete)}
         self._steps.setdefault(stamp, {})[part] = content
 
-    def give(self, owner: str, stamp: int, part: str) -> Part:
+    def give(self, owner: str, stamp: int, part: str) -> CopiesPart:
         """A part. Raises NotFoundError for a part that is not kept."""
         content = self._steps.get(stamp, {}).get(part) if owner == self._owner else None
         if content is None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from actorflow.base.registry import opdef, roles
 from actorflow.base.registry.kernel import KernelDef
-from actorflow.base.registry.series import Step, step_of
+from actorflow.base.registry.series import SeriesStep, step_of
 from actorflow.base.shapes import Shape, is_static, num_elements
 from actorflow.engine.device.base import Device
 from actorflow.engine.runtime.codegen.jit import CompiledLoop
@@ -183,7 +183,7 @@ class TapeBuilder(TapeWriter):
         """The shape of a tensor as far as it is known, perhaps before it has a place."""
         return self._shapes.get(tensor_id, self._declared.get(tensor_id))
 
-    def _step(self, member: Node) -> Step | None:
+    def _step(self, member: Node) -> SeriesStep | None:
         """The step of a member in a series. A member whose output is fed has none: its readers take the value that was fed."""
         return None if TensorId(member.name, 0) in self._fed else step_of(self._entry(member).function)
 

@@ -20,7 +20,7 @@ from actorflow.engine.runtime.codegen.jit_groups import FusedLoop
 from actorflow.engine.runtime.kernel_binding import ContextOf
 from actorflow.engine.runtime.tape.builder import TapeBuilder
 from actorflow.engine.runtime.tape.product_sum import MOST_ROWS, ProductSum, copied
-from actorflow.engine.runtime.tape.tape import Instruction, Kind, Tape
+from actorflow.engine.runtime.tape.tape import Instruction, InstructionKind, Tape
 from actorflow.graph.node import Node, TensorId
 
 InnerLoops = Callable[[str], Callable[[list[Any]], Any]]
@@ -80,7 +80,7 @@ class LoopBuilder(TapeBuilder):
         changes = [(source, target) for source, target in updates if source != target]
         if changes:
             self._move([source for source, _ in changes], [target for _, target in changes])
-        self.instructions.append(Instruction(self._last_member, kind=Kind.TURN))
+        self.instructions.append(Instruction(self._last_member, kind=InstructionKind.TURN))
         self._land(self._jump(self._last_member), begin)
         self._land(leave)
         for place in self._sums.values():
@@ -92,7 +92,7 @@ class LoopBuilder(TapeBuilder):
     def _jump(self, node: Node, place: int | None = None, sense: bool = True) -> int:
         """Adds a jump whose target is to be set. Its number."""
         inputs = () if place is None else (place,)
-        self.instructions.append(Instruction(node, inputs=inputs, kind=Kind.JUMP, sense=sense))
+        self.instructions.append(Instruction(node, inputs=inputs, kind=InstructionKind.JUMP, sense=sense))
         return len(self.instructions) - 1
 
     def _land(self, jump: int, target: int | None = None) -> None:
@@ -101,7 +101,7 @@ class LoopBuilder(TapeBuilder):
         self.instructions[jump] = replace(self.instructions[jump], target=target)
 
     def _move(self, sources: Sequence[int], targets: Sequence[int]) -> None:
-        move = Instruction(self._last_member, inputs=tuple(sources), outputs=tuple(targets), kind=Kind.MOVE)
+        move = Instruction(self._last_member, inputs=tuple(sources), outputs=tuple(targets), kind=InstructionKind.MOVE)
         self.instructions.append(move)
 
     def _value_of(self, tensor_id: TensorId) -> int:
@@ -143,7 +143,7 @@ class LoopBuilder(TapeBuilder):
         elif member.role is roles.LOOP:
             outputs = tuple([self._result(TensorId(member.name, port)) for port in range(len(member.shapes))])
             inputs = tuple(map(self._value_of, member.inputs))
-            enter = Instruction(member, self._inner(member.name), inputs, outputs, kind=Kind.ENTER)
+            enter = Instruction(member, self._inner(member.name), inputs, outputs, kind=InstructionKind.ENTER)
             self.instructions.append(enter)
         elif member.name in self._sums:
             place = self._sums[member.name]

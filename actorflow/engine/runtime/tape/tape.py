@@ -20,7 +20,7 @@ from actorflow.graph.node import Node
 _FAILURE = "_actorflow_failure"
 
 
-class Kind(enum.IntEnum):
+class InstructionKind(enum.IntEnum):
     """The kinds of instructions."""
 
     CALL = 0
@@ -64,7 +64,7 @@ class Instruction:
     otherwise: Callable[..., Any] | None = None
     operands: tuple[int, ...] | None = None
     drops: tuple[int, ...] = ()
-    kind: Kind = Kind.CALL
+    kind: InstructionKind = InstructionKind.CALL
     target: int = -1
     sense: bool = True
     members: tuple[Node, ...] = ()
@@ -76,7 +76,7 @@ class Instruction:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class TapeFailure:
     """The node at which a tape failed, and what was known of its inputs."""
 
     node: Node
@@ -124,13 +124,13 @@ class Tape:
         following = -1
         arguments: list[Any] = [values[place] for place in instruction.inputs]
         match instruction.kind:
-            case Kind.CALL:
+            case InstructionKind.CALL:
                 self.store(instruction, _called(instruction, arguments), values)
-            case Kind.MOVE:
+            case InstructionKind.MOVE:
                 for place, value in zip(instruction.outputs, arguments):
                     if place is not None:
                         values[place] = value
-            case Kind.JUMP:
+            case InstructionKind.JUMP:
                 if not arguments or bool(arguments[0]) == instruction.sense:
                     following = instruction.target
         del arguments
@@ -169,7 +169,7 @@ class Tape:
         with contextlib.suppress(Exception):  # the error goes on, whatever its inputs are
             operands = instruction.operands
             kinds = None if operands is None else [given(values[place]) for place in operands]
-            setattr(error, _FAILURE, Failure(instruction.nodes[-1], kinds))
+            setattr(error, _FAILURE, TapeFailure(instruction.nodes[-1], kinds))
 
     def failed(self, error: BaseException | None, at: int, values: Sequence[Any], wrong: Any) -> None:
         """A library calls it as instruction number `at` fails: with the error, or with None and the results that the instruction
@@ -186,9 +186,9 @@ class Tape:
         raise refused
 
 
-def failure_of(error: BaseException) -> Failure | None:
+def failure_of(error: BaseException) -> TapeFailure | None:
     """The place at which a tape failed with this error; None if no tape did."""
-    failure: Failure | None = getattr(error, _FAILURE, None)
+    failure: TapeFailure | None = getattr(error, _FAILURE, None)
     return failure
 
 
@@ -222,7 +222,7 @@ class TapeRun:
         instructions, values = self._tape.instructions, self._values
         while self._at < len(instructions):
             instruction = instructions[self._at]
-            if instruction.kind is Kind.ENTER:
+            if instruction.kind is InstructionKind.ENTER:
                 turns = self._enter(instruction, turns)
                 if turns < 0:
                     return -1
@@ -236,7 +236,7 @@ class TapeRun:
                     self._at = following
                     continue
             self._at += 1
-            if instruction.kind is Kind.TURN:
+            if instruction.kind is InstructionKind.TURN:
                 turns -= 1
                 if turns <= 0:
                     return -1
@@ -281,7 +281,7 @@ def _called(instruction: Instruction, arguments: list[Any]) -> Any:
     return result
 
 
-class Library(Protocol):
+class TapeLibrary(Protocol):
     """A library that runs tapes."""
 
     def runs(self, tape: Tape) -> Callable[[list[Any]], Any] | None:
@@ -291,10 +291,10 @@ class Library(Protocol):
         """A function that begins a run of the tape; None for a tape that the library does not take."""
 
 
-_libraries: list[Library] = []
+_libraries: list[TapeLibrary] = []
 
 
-def provide(library: Library) -> None:
+def provide(library: TapeLibrary) -> None:
     """Has tapes run by this library from now on."""
     _libraries[:] = [library]
 

@@ -8,5 +8,5 @@ coverage.py   `explained`: how much of a run's time the spans and events of its 
 critical.py   `critical_path`: what a step waited for, from its end back to its begin
 perfetto.py   a timeline as Perfetto's protobuf
 summary.py    a trace in some lines of text
-tracks.py     `Timeline`: from a trace to processes, lanes, slices, flows and counters
+tracks.py     `TraceTimeline`: from a trace to processes, lanes, slices, flows and counters
 """

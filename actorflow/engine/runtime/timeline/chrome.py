@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from actorflow.engine.runtime.timeline.tracks import Timeline
+from actorflow.engine.runtime.timeline.tracks import TraceTimeline
 
 
-def to_chrome(timeline: Timeline) -> str:
+def to_chrome(timeline: TraceTimeline) -> str:
     """The text of a `.json` file. Its times are microseconds with three digits after the point, so none is lost."""
     rows: list[dict[str, Any]] = []
     for rank, process in enumerate(timeline.processes):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from actorflow.base.records.wire import FIXED64, write_field, write_int, write_varint
-from actorflow.engine.runtime.timeline.tracks import Timeline, Value
+from actorflow.engine.runtime.timeline.tracks import TraceTimeline, Value
 
 _BEGIN, _END, _COUNTER = 1, 2, 4
 _SEQUENCE = write_int(10, 1)
@@ -15,7 +15,7 @@ _COUNT = 2
 _FIRST_PROCESS = 1 << 32  # numbers of tracks for processes, beside those of lanes
 
 
-def to_perfetto(timeline: Timeline) -> bytes:
+def to_perfetto(timeline: TraceTimeline) -> bytes:
     """The bytes of a `.pftrace` file."""
     writer = _Writer()
     writer.describe(timeline)
@@ -46,7 +46,7 @@ class _Writer:
     def _packet(self, body: bytes) -> None:
         self.packets.append(write_field(1, body + _SEQUENCE))
 
-    def describe(self, timeline: Timeline) -> None:
+    def describe(self, timeline: TraceTimeline) -> None:
         """The tracks: processes in their order, and the lanes below them."""
         self._packet(write_int(13, _CLEARED))
         for rank, process in enumerate(timeline.processes):

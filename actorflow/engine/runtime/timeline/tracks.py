@@ -1,4 +1,4 @@
-"""`Timeline`: from a trace to processes, lanes, slices, flows and counters."""
+"""`TraceTimeline`: from a trace to processes, lanes, slices, flows and counters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PATH, _CLIENT, _PREDICTED = "critical path", "client", "predicted"
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class TrackSlice:
     """Something that took time, on a lane. Slices of one lane follow each other, or lie within each other.
 
     begins, ends: the flows that begin or end in it, by number.
@@ -35,7 +35,7 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class TrackLane:
     """A row of the picture. `kind` says what is on it: `slices`, or a counter's points."""
 
     number: int
@@ -54,17 +54,17 @@ class Process:
 
 
 @dataclass(slots=True)
-class Timeline:
+class TraceTimeline:
     """A picture of a trace; all times are nanoseconds from its first time."""
 
     processes: list[Process] = field(default_factory=list)
-    lanes: list[Lane] = field(default_factory=list)
-    slices: list[Slice] = field(default_factory=list)
+    lanes: list[TrackLane] = field(default_factory=list)
+    slices: list[TrackSlice] = field(default_factory=list)
     points: list[tuple[int, int, int]] = field(default_factory=list)
     """Of counters: lane, time, value."""
 
 
-def timeline_of(trace: Trace) -> Timeline:
+def timeline_of(trace: Trace) -> TraceTimeline:
     """The picture of a trace: the critical path, the client, and each task with its devices' lanes, transfers and counters.
 
     A Recv is drawn as its transfer, from the end of the Send to its own end; nodes that wait are counted and not drawn, since
@@ -76,7 +76,7 @@ def timeline_of(trace: Trace) -> Timeline:
 
 class _Picture:
     def __init__(self, trace: Trace, zero: int) -> None:
-        self.made = Timeline()
+        self.made = TraceTimeline()
         self._zero = zero
         self._predicted = {prediction.node: prediction.ended - prediction.begun for prediction in trace.predicted}
         self._numbers: dict[str, int] = {}
@@ -201,7 +201,7 @@ class _Picture:
                 self._numbers[process] = len(self.made.processes) + 1
                 self.made.processes.append(Process(self._numbers[process], _shown(process), description))
             self._numbers[key] = len(self.made.lanes) + 1
-            self.made.lanes.append(Lane(self._numbers[key], self._numbers[process], name, kind))
+            self.made.lanes.append(TrackLane(self._numbers[key], self._numbers[process], name, kind))
         return self._numbers[key]
 
     def _add(
@@ -216,7 +216,9 @@ class _Picture:
         ends: int = 0,
     ) -> None:
         first, last = begun - self._zero, max(ended, begun + 1) - self._zero
-        self.made.slices.append(Slice(lane, name, category, first, last, tuple((args or {}).items()), begins, ends))
+        self.made.slices.append(
+            TrackSlice(lane, name, category, first, last, tuple((args or {}).items()), begins, ends)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from actorflow.base.unpicklable import unpicklable
-from actorflow.engine.passes.compile import Signature
+from actorflow.engine.passes.compile import RunSignature
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.engine.runtime.tokens import DEAD
 from actorflow.engine.session.partial.execution import PartialExecution
@@ -36,7 +36,7 @@ class PartialStep(ABC):
     A task of `root` runs the step, because no part of it is there from its beginning to its end.
     """
 
-    def __init__(self, signature: Signature, root: BackgroundTasks) -> None:
+    def __init__(self, signature: RunSignature, root: BackgroundTasks) -> None:
         self.finished = False
         """Whether nothing of it goes on."""
         self._places = {tensor_id: index for index, tensor_id in enumerate(signature.feeds)}
@@ -118,7 +118,9 @@ def _value(value: Any) -> Any:
 class LocalPartialStep(PartialStep):
     """A partial run of a session in this process."""
 
-    def __init__(self, steps: StepRunner, compiled: CompiledPlans, signature: Signature, root: BackgroundTasks) -> None:
+    def __init__(
+        self, steps: StepRunner, compiled: CompiledPlans, signature: RunSignature, root: BackgroundTasks
+    ) -> None:
         super().__init__(signature, root)
         self._steps = steps
         self._expected: dict[int, Callback] = {}

@@ -5,7 +5,7 @@ freezing.py  `Freezing`: while nothing writes the variables that a plan reads, a
              constants
 planner.py   from signatures to plans, each made once: runs 2 to 1,000,000 find theirs in a dictionary
 predicates.py  predicates that are fed: a plan is made for each of their values
-prepared.py  `Prepared`: a signature as `run` needs it, and the plan for each value of the predicates that it feeds
+prepared.py  `PreparedSignature`: a signature as `run` needs it, and the plan for each value of the predicates that it feeds
 trial.py     `PlacementTrial`: steps run by the present placement and by the result of a search, in turns, until a sign test
              decides
 """

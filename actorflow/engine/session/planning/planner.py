@@ -16,7 +16,7 @@ from anyio.lowlevel import RunVar
 
 from actorflow.base.process import machine
 from actorflow.base.process.lanes import Lane
-from actorflow.engine.passes.compile import Signature, divide
+from actorflow.engine.passes.compile import RunSignature, divide
 from actorflow.engine.passes.options import PlanOptions
 from actorflow.engine.placement.choose import Posed
 from actorflow.engine.placement.feasible import Candidate
@@ -78,7 +78,7 @@ class Divided:
     """A signature's subgraphs by device. `places` says, for each fetch in order, which of them gives it, and as which fetch of
     its own."""
 
-    signature: Signature
+    signature: RunSignature
     options: PlanOptions
     parts: Mapping[str, Subgraph]
     places: tuple[tuple[int, int], ...]
@@ -115,7 +115,7 @@ class Planner(Generic[P]):
         """Plans are made in turn: a thread for each waiting plan would do nothing else."""
         self._devices = devices
         self._plans: dict[Any, P] = {}
-        self._signatures: dict[Any, Signature] = {}
+        self._signatures: dict[Any, RunSignature] = {}
         self._candidate: Planner[P] | None = None
         """Plans by the placement that is on trial."""
 
@@ -232,7 +232,7 @@ class Planner(Generic[P]):
             self.made += candidate.made
             return True
 
-    def asked(self, plan: P) -> tuple[Signature, bool] | None:
+    def asked(self, plan: P) -> tuple[RunSignature, bool] | None:
         """The signature of a plan that is kept, and whether it is coalesced."""
         with self._lock:
             for key, kept in self._plans.items():
@@ -241,7 +241,7 @@ class Planner(Generic[P]):
         return None
 
     async def plan(
-        self, signature: Signature, *, coalesce: bool = True, ordered: bool = False, trial: bool = False
+        self, signature: RunSignature, *, coalesce: bool = True, ordered: bool = False, trial: bool = False
     ) -> P:
         """The plan for `signature`, which is made at its first use. Callers that ask for a plan in the making wait for it. A
         plan for the same feeds and targets in another order serves as well, unless they are `ordered`. With `trial` it is
@@ -262,7 +262,7 @@ class Planner(Generic[P]):
             nodes = dict(self.graph.nodes)
             return await on_thread(lambda: self._planned(key, signature, options, nodes))
 
-    def _planned(self, key: Any, signature: Signature, options: PlanOptions, nodes: Mapping[str, Node]) -> P:
+    def _planned(self, key: Any, signature: RunSignature, options: PlanOptions, nodes: Mapping[str, Node]) -> P:
         with self._lock:  # held for long by planning threads only, even after their caller was cancelled
             plan = self._plans.get(key)
             if plan is not None:

@@ -1,11 +1,11 @@
-"""`Prepared`: a signature as `run` needs it, and the plan for each value of the predicates that it feeds."""
+"""`PreparedSignature`: a signature as `run` needs it, and the plan for each value of the predicates that it feeds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from actorflow.engine.passes.compile import Signature
+from actorflow.engine.passes.compile import RunSignature
 from actorflow.engine.session.engine import Engine
 from actorflow.engine.session.planning.predicates import MOST_PLANS, Given, all_given
 from actorflow.graph.node import TensorId
@@ -14,7 +14,7 @@ from actorflow.graph.structure.fetches import Fetches
 
 
 @dataclass(slots=True)
-class Prepared:
+class PreparedSignature:
     """A signature that was parsed.
 
     plan: the one plan, where no predicate is fed; else None.
@@ -23,7 +23,7 @@ class Prepared:
 
     fetches: Fetches
     feeds: tuple[Feed, ...]
-    signature: Signature
+    signature: RunSignature
     coalesce: bool
     spread: bool
     """Whether a value is fed to several tensors."""

@@ -4,6 +4,6 @@ A frozen graph is laid out as a straight line of calls. The functions that it ca
 Their sources are taken over, with everything in their modules that they reach.
 
 module.py      `standalone`: the module and its arrays
-sources.py     `Sources`: functions, classes and constants, with all that they reach, as the source of one module
+sources.py     `ModuleSources`: functions, classes and constants, with all that they reach, as the source of one module
 substitutes.py pieces of the package that the module does without
 """

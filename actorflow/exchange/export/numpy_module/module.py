@@ -16,7 +16,7 @@ from actorflow.base.registry import kernel, opdef, plugins
 from actorflow.engine.runtime.kernel_binding import list_position
 from actorflow.errors import OpError, UnimplementedError
 from actorflow.exchange.export.freezing import freeze
-from actorflow.exchange.export.numpy_module.sources import Sources
+from actorflow.exchange.export.numpy_module.sources import ModuleSources
 from actorflow.graph.graph import Graph
 from actorflow.graph.graphdef.importing import import_graph_def
 from actorflow.graph.graphdef.protos import GraphDef
@@ -123,7 +123,7 @@ class _Line:
 
     def __init__(self, graph: Graph, outputs: Mapping[str, str], inputs: Mapping[str, str]) -> None:
         self._graph, self._outputs = graph, outputs
-        self._sources = Sources()
+        self._sources = ModuleSources()
         self._arrays: dict[str, Any] = {}
         self._lines: list[str] = []
         self._names = {self._tensor(text): name for name, text in inputs.items()}

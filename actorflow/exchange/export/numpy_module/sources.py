@@ -1,4 +1,4 @@
-"""`Sources`: functions, classes and constants, with all that they reach, as the source of one module."""
+"""`ModuleSources`: functions, classes and constants, with all that they reach, as the source of one module."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from actorflow.exchange.export.numpy_module.substitutes import DTYPE, ERROR, SUB
 _OWN = "actorflow"
 
 
-class Sources:
+class ModuleSources:
     """The source of a module, definition by definition.
 
     A name of a function's module is followed to the object that it means. Functions and classes of actorflow's are taken over,
@@ -226,7 +226,7 @@ def _without_document(body: list[ast.stmt]) -> list[ast.stmt]:
 class _Resolved(ast.NodeTransformer):
     """Puts expressions of the new module in the place of names that mean something in the old module."""
 
-    def __init__(self, sources: Sources, names: dict[str, Any], what: str) -> None:
+    def __init__(self, sources: ModuleSources, names: dict[str, Any], what: str) -> None:
         self._sources, self._names, self._what = sources, names, what
         self._local: list[set[str]] = []
 

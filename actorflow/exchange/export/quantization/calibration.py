@@ -1,4 +1,4 @@
-"""`Histogram`: the values of a tensor while data goes through, and the range of them that is worth its steps."""
+"""`CalibrationHistogram`: the values of a tensor while data goes through, and the range of them that is worth its steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EQUAL = 1e-12
 """Losses that differ by less differ by rounding alone."""
 
 
-class Histogram:
+class CalibrationHistogram:
     """Counts of values, in bins of equal width around zero. The width doubles where a value lies outside: data is seen once."""
 
     def __init__(self) -> None:

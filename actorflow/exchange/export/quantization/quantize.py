@@ -11,9 +11,9 @@ import numpy as np
 from actorflow.engine.session.session import Session
 from actorflow.errors import InvalidArgumentError
 from actorflow.exchange.export.messages import Messages, split
-from actorflow.exchange.export.quantization.calibration import Histogram, Method
+from actorflow.exchange.export.quantization.calibration import CalibrationHistogram, Method
 from actorflow.exchange.export.quantization.report import OutputError, QuantizationReport, QuantizedNode
-from actorflow.exchange.export.quantization.rewriting import Shared, Site, replace, sites
+from actorflow.exchange.export.quantization.rewriting import QuantizedSite, Shared, replace, sites
 from actorflow.graph.graph import Graph
 from actorflow.graph.graphdef.importing import import_graph_def
 from actorflow.graph.graphdef.protos import GraphDef
@@ -152,9 +152,11 @@ def _feeds(inputs: Mapping[str, str], batch: Any) -> dict[str, Any]:
     return {inputs[name]: value for name, value in names.items()}
 
 
-async def _measured(graph_def: GraphDef, site_list: Sequence[Site], data: Any) -> dict[str, Histogram]:
+async def _measured(
+    graph_def: GraphDef, site_list: Sequence[QuantizedSite], data: Any
+) -> dict[str, CalibrationHistogram]:
     """The values that go into each site, by the text of its input."""
-    histograms = {site.input: Histogram() for site in site_list}
+    histograms = {site.input: CalibrationHistogram() for site in site_list}
     graph, inputs = _opened(graph_def)
     batches = 0
     async with Session(graph=graph) as session:

@@ -39,7 +39,7 @@ _KEEPING_SIGNS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class QuantizedSite:
     """A product or convolution with constant weights, and the bias and activation behind it.
 
     `weights` are float32 with the output channels last, and `source` is the node that they come from. The nodes of `chain`
@@ -63,7 +63,7 @@ class Site:
 
 def sites(
     messages: Messages, outputs: Collection[str], keep: Collection[str] = (), smallest: int = 0
-) -> tuple[list[Site], dict[str, str]]:
+) -> tuple[list[QuantizedSite], dict[str, str]]:
     """The nodes that can be replaced, and why others are not, by name.
 
     Args:
@@ -129,7 +129,7 @@ def _not_constant(messages: Messages, text: str) -> str:
 
 def _site(
     messages: Messages, node: NodeDef, uses: Counter[str], users: dict[str, list[NodeDef]], keep: Collection[str]
-) -> Site:
+) -> QuantizedSite:
     x, text = data_inputs(node)[:2]
     weights = messages.constant(text)
     if _flag(node, "transpose_b"):
@@ -145,7 +145,7 @@ def _site(
         chain.append(after.name)
         activation = after.op
     source, positive = _source(messages, text), _never_negative(messages, x)
-    return Site(node, tuple(chain), x, weights, source, bias, activation, positive)
+    return QuantizedSite(node, tuple(chain), x, weights, source, bias, activation, positive)
 
 
 def _next(name: str, uses: Counter[str], users: dict[str, list[NodeDef]], keep: Collection[str]) -> NodeDef | None:
@@ -178,7 +178,7 @@ Shared = dict[tuple[Any, ...], tuple[str, str]]
 """The nodes of weights of int8 and of their scales, by what they were made from: nodes that share weights go on to share them."""
 
 
-def replace(messages: Messages, site: Site, limit: float, signed: bool, shared: Shared) -> None:
+def replace(messages: Messages, site: QuantizedSite, limit: float, signed: bool, shared: Shared) -> None:
     """Puts a node with weights of int8, its scales and its bias in the place of a chain.
 
     Args:

@@ -15,7 +15,7 @@ from actorflow.base.shapes import Shape
 from actorflow.errors import InvalidArgumentError
 from actorflow.exchange.onnx.builders.common import counted_axis, moved, size_of
 from actorflow.exchange.onnx.importer import Probe, stand_in
-from actorflow.exchange.onnx.nodes import IMPURE, Node, onnx_op
+from actorflow.exchange.onnx.nodes import IMPURE, OnnxNode, onnx_op
 from actorflow.exchange.onnx.types import ValueType, value_type
 from actorflow.exchange.onnx.values import Listed, Optional_, dtype_of, flatten, rebuilt, shape_of, static
 
@@ -23,7 +23,7 @@ IMPURE |= {"If", "Loop", "Scan", "SequenceMap"}  # their bodies see values besid
 
 
 @onnx_op("If")
-def branch(node: Node, condition: Any) -> Any:
+def branch(node: OnnxNode, condition: Any) -> Any:
     """Both branches are of the graph, or, if the condition is known, only the chosen branch."""
     sides = {True: node.required("then_branch"), False: node.required("else_branch")}
     chosen = static(condition)
@@ -72,7 +72,7 @@ Body = Callable[[Any, list[Any]], tuple[Any, list[Any], list[Any]]]
 
 
 def repeated(
-    node: Node, limit: Any, first: Any, carried: list[Any], body: Body, probe: Body, kinds: Sequence[ValueType] = ()
+    node: OnnxNode, limit: Any, first: Any, carried: list[Any], body: Body, probe: Body, kinds: Sequence[ValueType] = ()
 ) -> tuple[list[Any], list[Any]]:
     """A loop of at most `limit` iterations, None for as many as the condition wants.
 
@@ -178,7 +178,7 @@ def _shapes_of(invariant: Shape, tensors: Sequence[Any]) -> list[Shape]:
 
 
 @onnx_op("Loop")
-def loop(node: Node, limit: Any = None, condition: Any = None, *initial: Any) -> Any:
+def loop(node: OnnxNode, limit: Any = None, condition: Any = None, *initial: Any) -> Any:
     graph = node.required("body")
     count = len(initial)
     kinds = [_kind(info) for info in graph.input[2:]]
@@ -201,7 +201,7 @@ def loop(node: Node, limit: Any = None, condition: Any = None, *initial: Any) ->
     return (*last, *stacks)
 
 
-def _probing(node: Node, within: Callable[[Any], Body]) -> Body:
+def _probing(node: OnnxNode, within: Callable[[Any], Body]) -> Body:
     def probe(at: Any, values: list[Any]) -> Any:
         return within(Probe(node.scope.file, node.scope))(at, values)
 
@@ -209,7 +209,7 @@ def _probing(node: Node, within: Callable[[Any], Body]) -> Body:
 
 
 @onnx_op("Scan")
-def scan(node: Node, *inputs: Any) -> Any:
+def scan(node: OnnxNode, *inputs: Any) -> Any:
     """Version 8 has a dimension of the batch in front, and may give lengths."""
     graph, many = node.required("body"), node.required("num_scan_inputs")
     old = node.opset < 9
@@ -238,7 +238,7 @@ def _time_first(x: Any, axis: int, back: int) -> Any:
     return af.reverse(x, [0]) if back else x
 
 
-def _scanned(node: Node, graph: Any, states: list[Any], rows: list[Any]) -> Any:
+def _scanned(node: OnnxNode, graph: Any, states: list[Any], rows: list[Any]) -> Any:
     tensors = [af.convert_to_tensor(row) for row in rows]
     length = size_of(tensors[0], 0)
 
@@ -256,7 +256,7 @@ def _scanned(node: Node, graph: Any, states: list[Any], rows: list[Any]) -> Any:
     return repeated(node, limit, np.asarray(True), states, over(node.scope, tensors), probe)
 
 
-def _over_batch(node: Node, graph: Any, states: list[Any], sequences: list[Any], outputs: int) -> Any:
+def _over_batch(node: OnnxNode, graph: Any, states: list[Any], sequences: list[Any], outputs: int) -> Any:
     batch = size_of(sequences[0], 0)
     if not isinstance(batch, int):
         raise InvalidArgumentError(f"The size of the batch of {node} has to be known.")

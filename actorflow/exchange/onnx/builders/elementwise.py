@@ -10,7 +10,7 @@ import numpy as np
 
 import actorflow as af
 from actorflow.exchange.onnx.builders.common import in_type, number, widened, with_rank
-from actorflow.exchange.onnx.nodes import Node, onnx_op, rows
+from actorflow.exchange.onnx.nodes import OnnxNode, onnx_op, rows
 from actorflow.exchange.onnx.types import dtype_of as element_type
 from actorflow.exchange.onnx.values import dtype_of, shape_of, static
 
@@ -74,12 +74,12 @@ rows(
 
 
 @onnx_op("Div")
-def divide(node: Node, x: Any, y: Any) -> Any:
+def divide(node: OnnxNode, x: Any, y: Any) -> Any:
     return af.truncatediv(x, y) if dtype_of(x).is_integer else af.divide(x, y)
 
 
 @onnx_op("Mod")
-def mod(node: Node, x: Any, y: Any) -> Any:
+def mod(node: OnnxNode, x: Any, y: Any) -> Any:
     return (af.truncatemod if node.attr("fmod", 0) else af.floormod)(x, y)
 
 
@@ -95,7 +95,7 @@ _POWERS: dict[float, Any] = {
 
 
 @onnx_op("Pow")
-def power(node: Node, x: Any, y: Any) -> Any:
+def power(node: OnnxNode, x: Any, y: Any) -> Any:
     constant = static(y)
     if constant is not None and constant.size == 1 and len(constant.shape) <= len(shape_of(x) or ()):
         function = _POWERS.get(float(constant.reshape(())))
@@ -119,12 +119,12 @@ onnx_op("Sum")(_folded(af.add))
 
 
 @onnx_op("Mean")
-def mean(node: Node, *values: Any) -> Any:
+def mean(node: OnnxNode, *values: Any) -> Any:
     return functools.reduce(af.add, values) / number(len(values), values[0])
 
 
 @onnx_op("BitShift")
-def shift(node: Node, x: Any, y: Any) -> Any:
+def shift(node: OnnxNode, x: Any, y: Any) -> Any:
     """Shifts by as many bits as a number has, or more, leave nothing. A negative number of bits counts as such a number."""
     bits = 8 * dtype_of(x).size
     inside = af.logical_and(y >= number(0, y), y < number(bits, y))
@@ -135,7 +135,7 @@ def shift(node: Node, x: Any, y: Any) -> Any:
 
 
 @onnx_op("IsInf")
-def is_inf(node: Node, x: Any) -> Any:
+def is_inf(node: OnnxNode, x: Any) -> Any:
     infinite = af.is_inf(x)
     if not node.attr("detect_negative", 1):
         infinite = af.logical_and(infinite, af.greater(x, number(0, x)))
@@ -145,7 +145,7 @@ def is_inf(node: Node, x: Any) -> Any:
 
 
 @onnx_op("Clip")
-def clip(node: Node, x: Any, low: Any = None, high: Any = None) -> Any:
+def clip(node: OnnxNode, x: Any, low: Any = None, high: Any = None) -> Any:
     bounds = [
         np.reshape(static(bound), -1).tolist()
         for bound in (low, high)
@@ -159,32 +159,32 @@ def clip(node: Node, x: Any, low: Any = None, high: Any = None) -> Any:
 
 
 @onnx_op("PRelu")
-def prelu(node: Node, x: Any, slope: Any) -> Any:
+def prelu(node: OnnxNode, x: Any, slope: Any) -> Any:
     return af.where_v2(af.less(x, number(0, x)), x * slope, x)
 
 
 @onnx_op("LeakyRelu")
-def leaky_relu(node: Node, x: Any) -> Any:
+def leaky_relu(node: OnnxNode, x: Any) -> Any:
     return af.nn.leaky_relu(x, alpha=node.attr("alpha", 0.01))
 
 
 @onnx_op("ThresholdedRelu")
-def thresholded_relu(node: Node, x: Any) -> Any:
+def thresholded_relu(node: OnnxNode, x: Any) -> Any:
     return af.where_v2(af.greater(x, number(node.attr("alpha", 1.0), x)), x, number(0, x))
 
 
 @onnx_op("Elu")
-def elu(node: Node, x: Any) -> Any:
+def elu(node: OnnxNode, x: Any) -> Any:
     return _bent(x, node.attr("alpha", 1.0), 1.0)
 
 
 @onnx_op("Celu")
-def celu(node: Node, x: Any) -> Any:
+def celu(node: OnnxNode, x: Any) -> Any:
     return _bent(x, node.attr("alpha", 1.0), node.attr("alpha", 1.0))
 
 
 @onnx_op("Selu")
-def selu(node: Node, x: Any) -> Any:
+def selu(node: OnnxNode, x: Any) -> Any:
     gamma = node.attr("gamma", 1.05070102214813232421875)
     return number(gamma, x) * _bent(x, node.attr("alpha", 1.67326319217681884765625), 1.0)
 
@@ -196,13 +196,13 @@ def _bent(x: Any, alpha: float, width: float) -> Any:
 
 
 @onnx_op("HardSigmoid")
-def hard_sigmoid(node: Node, x: Any) -> Any:
+def hard_sigmoid(node: OnnxNode, x: Any) -> Any:
     line = x * number(node.attr("alpha", 0.2), x) + number(node.attr("beta", 0.5), x)
     return af.minimum(af.maximum(line, number(0, x)), number(1, x))
 
 
 @onnx_op("Shrink")
-def shrink(node: Node, x: Any) -> Any:
+def shrink(node: OnnxNode, x: Any) -> Any:
     bias, reach = number(node.attr("bias", 0.0), x), number(node.attr("lambd", 0.5), x)
     above = af.where_v2(af.greater(x, reach), x - bias, number(0, x))
     return af.where_v2(af.less(x, -reach), x + bias, above)
@@ -222,17 +222,17 @@ def gelu_of(approximate: str) -> Callable[[Any], Any]:
 
 
 @onnx_op("Gelu")
-def gelu(node: Node, x: Any) -> Any:
+def gelu(node: OnnxNode, x: Any) -> Any:
     return widened(gelu_of(node.attr("approximate", "none")), x)
 
 
 @onnx_op("Swish")
-def swish(node: Node, x: Any) -> Any:
+def swish(node: OnnxNode, x: Any) -> Any:
     return x * af.sigmoid(x * number(node.attr("alpha", 1.0), x))
 
 
 @onnx_op("SwiGLU")
-def swiglu(node: Node, x: Any, gate: Any = None) -> Any:
+def swiglu(node: OnnxNode, x: Any, gate: Any = None) -> Any:
 
     if gate is None:
         x, gate = af.split(x, 2, axis=node.attr("axis", -1))
@@ -240,19 +240,19 @@ def swiglu(node: Node, x: Any, gate: Any = None) -> Any:
 
 
 @onnx_op("Bernoulli", impure=True)
-def bernoulli(node: Node, x: Any) -> Any:
+def bernoulli(node: OnnxNode, x: Any) -> Any:
 
     kind = element_type(node.attrs["dtype"]) if "dtype" in node.attrs else dtype_of(x)
     drawn = af.random_uniform(af.shape(x), dtype=af.float32, seed=_seed(node))
     return af.cast(af.less(drawn, af.cast(x, af.float32)), kind)
 
 
-def _seed(node: Node) -> int | None:
+def _seed(node: OnnxNode) -> int | None:
     return int(node.attrs["seed"]) if "seed" in node.attrs else None
 
 
 @onnx_op("RandomUniform", "RandomNormal", "RandomUniformLike", "RandomNormalLike", impure=True, enlarging=True)
-def random_(node: Node, like: Any = None) -> Any:
+def random_(node: OnnxNode, like: Any = None) -> Any:
 
     default = 1 if like is None else None
     code = node.attr("dtype", default)
@@ -264,14 +264,14 @@ def random_(node: Node, like: Any = None) -> Any:
 
 
 @onnx_op("Multinomial", impure=True)
-def multinomial(node: Node, x: Any) -> Any:
+def multinomial(node: OnnxNode, x: Any) -> Any:
 
     kind = af.int64 if node.attr("dtype", 6) == 7 else af.int32
     return af.multinomial(x, node.attr("sample_size", 1), seed=_seed(node), output_dtype=kind)
 
 
 @onnx_op("Dropout")
-def dropout(node: Node, x: Any, ratio: Any = None, training: Any = None) -> Any:
+def dropout(node: OnnxNode, x: Any, ratio: Any = None, training: Any = None) -> Any:
     """A file of a trained model drops nothing. A file that asks for dropout draws in each run."""
     share = np.float32(0.5) if ratio is None else static(ratio)
     flag = np.asarray(False) if training is None else static(training)

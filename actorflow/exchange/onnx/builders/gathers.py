@@ -17,7 +17,7 @@ from actorflow.exchange.onnx.builders.common import (
     vector,
     with_rank,
 )
-from actorflow.exchange.onnx.nodes import Node, onnx_op
+from actorflow.exchange.onnx.nodes import OnnxNode, onnx_op
 from actorflow.exchange.onnx.values import dtype_of, ints
 
 
@@ -32,7 +32,7 @@ def counted(indices: Any, size: Any) -> Any:
 
 
 @onnx_op("Gather")
-def gather(node: Node, x: Any, indices: Any) -> Any:
+def gather(node: OnnxNode, x: Any, indices: Any) -> Any:
     axis = counted_axis(node.attr("axis", 0), x)
     return af.gather(x, counted(indices, size_of(x, axis)), axis=axis)
 
@@ -51,13 +51,13 @@ def places_along(indices: Any, axis: int) -> Any:
 
 
 @onnx_op("GatherElements")
-def gather_elements(node: Node, x: Any, indices: Any) -> Any:
+def gather_elements(node: OnnxNode, x: Any, indices: Any) -> Any:
     axis = counted_axis(node.attr("axis", 0), x)
     return af.gather_nd(x, places_along(counted(indices, size_of(x, axis)), axis))
 
 
 @onnx_op("GatherND")
-def gather_nd(node: Node, x: Any, indices: Any) -> Any:
+def gather_nd(node: OnnxNode, x: Any, indices: Any) -> Any:
     batch = node.attr("batch_dims", 0)
     sizes = af.cast(af.shape(x), dtype_of(indices))[batch : batch + size_of(indices, -1)]
     return af.gather_nd(x, af.where_v2(indices < 0, indices + sizes, indices), batch_dims=batch)
@@ -90,20 +90,20 @@ def _product_of(x: Any, places: Any, updates: Any) -> Any:
 
 
 @onnx_op("ScatterElements")
-def scatter_elements(node: Node, x: Any, indices: Any, updates: Any) -> Any:
+def scatter_elements(node: OnnxNode, x: Any, indices: Any, updates: Any) -> Any:
     axis = counted_axis(node.attr("axis", 0), x)
     places = places_along(counted(indices, size_of(x, axis)), axis)
     return scattered(x, places, updates, node.attr("reduction", "none"))
 
 
 @onnx_op("ScatterND")
-def scatter_nd(node: Node, x: Any, indices: Any, updates: Any) -> Any:
+def scatter_nd(node: OnnxNode, x: Any, indices: Any, updates: Any) -> Any:
     sizes = af.cast(af.shape(x), dtype_of(indices))[: size_of(indices, -1)]
     return scattered(x, af.where_v2(indices < 0, indices + sizes, indices), updates, node.attr("reduction", "none"))
 
 
 @onnx_op("OneHot", enlarging=True)
-def one_hot(node: Node, indices: Any, depth: Any, values: Any) -> Any:
+def one_hot(node: OnnxNode, indices: Any, depth: Any, values: Any) -> Any:
     """A depth beyond int32, or a depth that only a run knows, is compared with all places: the op of one-hot vectors takes
     int32."""
     axis = _last(node.attr("axis", -1), rank_of(indices))
@@ -123,7 +123,7 @@ def _last(axis: int, rank: int) -> int:
 
 
 @onnx_op("NonZero")
-def non_zero(node: Node, x: Any) -> Any:
+def non_zero(node: OnnxNode, x: Any) -> Any:
     return af.transpose(af.where(_truth(x)))
 
 
@@ -132,7 +132,7 @@ def _truth(x: Any) -> Any:
 
 
 @onnx_op("Compress")
-def compress(node: Node, x: Any, condition: Any) -> Any:
+def compress(node: OnnxNode, x: Any, condition: Any) -> Any:
     axis = node.attr("axis")
     kept = af.reshape(af.where(condition), [-1])
     if axis is None:
@@ -141,18 +141,18 @@ def compress(node: Node, x: Any, condition: Any) -> Any:
 
 
 @onnx_op("ReverseSequence")
-def reverse_sequence(node: Node, x: Any, lengths: Any) -> Any:
+def reverse_sequence(node: OnnxNode, x: Any, lengths: Any) -> Any:
     return af.reverse_sequence(x, lengths, seq_axis=node.attr("time_axis", 0), batch_axis=node.attr("batch_axis", 1))
 
 
 @onnx_op("ArrayFeatureExtractor", domain="ai.onnx.ml")
-def array_feature(node: Node, x: Any, indices: Any) -> Any:
+def array_feature(node: OnnxNode, x: Any, indices: Any) -> Any:
     gathered = af.gather(x, af.reshape(indices, [-1]), axis=rank_of(x) - 1)
     return af.reshape(gathered, [1, -1]) if rank_of(x) == 1 else gathered
 
 
 @onnx_op("TensorScatter")
-def tensor_scatter(node: Node, cache: Any, update: Any, indices: Any = None) -> Any:
+def tensor_scatter(node: OnnxNode, cache: Any, update: Any, indices: Any = None) -> Any:
     """Rows of a cache of keys or values: each entry of the batch has its first place."""
     rank = rank_of(cache)
     axis = positive(node.attr("axis", -2), rank)

@@ -15,7 +15,7 @@ from actorflow.exchange.onnx.builders.nn.attention import heads_apart, heads_tog
 from actorflow.exchange.onnx.builders.nn.quantized import dequantize, quantize, scaled_product, to_whole, to_wide
 from actorflow.exchange.onnx.builders.nn.windows import average_pool, convolved, global_pool
 from actorflow.exchange.onnx.builders.products import product
-from actorflow.exchange.onnx.nodes import Node, onnx_op
+from actorflow.exchange.onnx.nodes import OnnxNode, onnx_op
 from actorflow.exchange.onnx.values import dtype_of, static
 
 _DOMAIN = "com.microsoft"
@@ -34,23 +34,23 @@ _op("DequantizeLinear")(dequantize)
 
 @_op("QLinearAdd", "QLinearMul")
 def qlinear_binary(
-    node: Node, a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, scale: Any, zero: Any = None
+    node: OnnxNode, a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, scale: Any, zero: Any = None
 ) -> Any:
     x, y = to_wide(a, a_scale, a_zero), to_wide(b, b_scale, b_zero)
     return to_whole(x + y if node.op == "QLinearAdd" else x * y, scale, zero, dtype_of(a))
 
 
-def _of_one(function: Callable[[Node, Any], Any]) -> Callable[..., Any]:
-    def build(node: Node, x: Any, x_scale: Any, x_zero: Any, scale: Any, zero: Any = None) -> Any:
+def _of_one(function: Callable[[OnnxNode, Any], Any]) -> Callable[..., Any]:
+    def build(node: OnnxNode, x: Any, x_scale: Any, x_zero: Any, scale: Any, zero: Any = None) -> Any:
         return to_whole(function(node, to_wide(x, x_scale, x_zero)), scale, zero, dtype_of(x))
 
     return build
 
 
-def _behind(function: Callable[[Node, Any], Any]) -> Callable[[Node, Any], Any]:
+def _behind(function: Callable[[OnnxNode, Any], Any]) -> Callable[[OnnxNode, Any], Any]:
     """A pool of images that may have their channels last."""
 
-    def build(node: Node, x: Any) -> Any:
+    def build(node: OnnxNode, x: Any) -> Any:
         if not node.attr("channels_last", 0):
             return function(node, x)
         rank = rank_of(x)
@@ -60,11 +60,11 @@ def _behind(function: Callable[[Node, Any], Any]) -> Callable[[Node, Any], Any]:
     return build
 
 
-def _mean_of(node: Node, x: Any) -> Any:
+def _mean_of(node: OnnxNode, x: Any) -> Any:
     return af.reduce_mean(x, node.attr("axes"), keepdims=bool(node.attr("keepdims", 1)))
 
 
-def _averages(node: Node, x: Any) -> Any:
+def _averages(node: OnnxNode, x: Any) -> Any:
     node.op = "GlobalAveragePool"
     return global_pool(node, x)
 
@@ -78,14 +78,14 @@ _op("QLinearReduceMean")(_of_one(_mean_of))
 
 
 @_op("QLinearConcat")
-def qlinear_concat(node: Node, scale: Any, zero: Any, *parts: Any) -> Any:
+def qlinear_concat(node: OnnxNode, scale: Any, zero: Any, *parts: Any) -> Any:
     values = [to_wide(*parts[at : at + 3]) for at in range(0, len(parts), 3)]
     return to_whole(af.concat(values, node.required("axis")), scale, zero, dtype_of(parts[0]))
 
 
 @_op("QLinearWhere")
 def qlinear_where(
-    node: Node,
+    node: OnnxNode,
     condition: Any,
     x: Any,
     x_scale: Any,
@@ -102,7 +102,7 @@ def qlinear_where(
 
 @_op("QGemm")
 def qgemm(
-    node: Node, a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, c: Any = None, scale: Any = None,
+    node: OnnxNode, a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, c: Any = None, scale: Any = None,
     zero: Any = None,
 ) -> Any:  # fmt: skip
     """Sums of whole numbers, to which `c` is added. Without a scale of the result they are numbers again."""
@@ -114,14 +114,14 @@ def qgemm(
 
 @_op("MatMulIntegerToFloat")
 def matmul_integer_to_float(
-    node: Node, a: Any, b: Any, a_scale: Any, b_scale: Any, a_zero: Any = None, b_zero: Any = None, bias: Any = None
+    node: OnnxNode, a: Any, b: Any, a_scale: Any, b_scale: Any, a_zero: Any = None, b_zero: Any = None, bias: Any = None
 ) -> Any:
     scaled = scaled_product(a, a_scale, a_zero, b, b_scale, b_zero)
     return scaled if bias is None else scaled + bias
 
 
 @_op("DynamicQuantizeMatMul")
-def dynamic_quantize_matmul(node: Node, a: Any, b: Any, b_scale: Any, b_zero: Any = None, bias: Any = None) -> Any:
+def dynamic_quantize_matmul(node: OnnxNode, a: Any, b: Any, b_scale: Any, b_zero: Any = None, bias: Any = None) -> Any:
     from actorflow.exchange.onnx.builders.nn.quantized import dynamic_quantize
 
     whole, scale, zero = dynamic_quantize(node, a)
@@ -130,7 +130,7 @@ def dynamic_quantize_matmul(node: Node, a: Any, b: Any, b_scale: Any, b_zero: An
 
 @_op("MatMulNBits")
 def matmul_n_bits(
-    node: Node, a: Any, b: Any, scales: Any, zeros: Any = None, groups: Any = None, bias: Any = None
+    node: OnnxNode, a: Any, b: Any, scales: Any, zeros: Any = None, groups: Any = None, bias: Any = None
 ) -> Any:
     """A product with weights of few bits, in blocks of a scale each. They are spread out while the graph is built."""
     bits, block = node.attr("bits", 4), node.required("block_size")
@@ -171,7 +171,7 @@ _ACTIVATIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _activated(node: Node, x: Any, params: Sequence[float]) -> Any:
+def _activated(node: OnnxNode, x: Any, params: Sequence[float]) -> Any:
     name = node.attr("activation", "")
     if name not in _ACTIVATIONS:
         raise InvalidArgumentError(
@@ -181,13 +181,13 @@ def _activated(node: Node, x: Any, params: Sequence[float]) -> Any:
 
 
 @_op("FusedConv")
-def fused_conv(node: Node, x: Any, weights: Any, bias: Any = None, added: Any = None) -> Any:
+def fused_conv(node: OnnxNode, x: Any, weights: Any, bias: Any = None, added: Any = None) -> Any:
     convolution = convolved(node, x, weights, bias)
     return _activated(node, convolution if added is None else convolution + added, node.attr("activation_params") or [])
 
 
 @_op("FusedGemm")
-def fused_gemm(node: Node, a: Any, b: Any, c: Any = None) -> Any:
+def fused_gemm(node: OnnxNode, a: Any, b: Any, c: Any = None) -> Any:
     from actorflow.exchange.onnx.builders.products import gemm
 
     params = [node.attr(f"activation_{name}") for name in ("alpha", "beta", "gamma")]
@@ -195,7 +195,7 @@ def fused_gemm(node: Node, a: Any, b: Any, c: Any = None) -> Any:
 
 
 @_op("FusedMatMul", "TransposeMatMul")
-def fused_matmul(node: Node, a: Any, b: Any) -> Any:
+def fused_matmul(node: OnnxNode, a: Any, b: Any) -> Any:
     def turned(x: Any, side: str) -> Any:
         rank = rank_of(x)
         order = list(range(rank))
@@ -212,17 +212,17 @@ def fused_matmul(node: Node, a: Any, b: Any) -> Any:
 
 
 @_op("Gelu", "BiasGelu")
-def gelu(node: Node, x: Any, bias: Any = None) -> Any:
+def gelu(node: OnnxNode, x: Any, bias: Any = None) -> Any:
     return widened(gelu_of("none"), x if bias is None else x + bias)
 
 
 @_op("FastGelu")
-def fast_gelu(node: Node, x: Any, bias: Any = None) -> Any:
+def fast_gelu(node: OnnxNode, x: Any, bias: Any = None) -> Any:
     return widened(gelu_of("tanh"), x if bias is None else x + bias)
 
 
 @_op("QuickGelu")
-def quick_gelu(node: Node, x: Any) -> Any:
+def quick_gelu(node: OnnxNode, x: Any) -> Any:
     return x * af.sigmoid(x * number(node.attr("alpha", 1.702), x))
 
 
@@ -242,31 +242,31 @@ def _normal(x: Any, scale: Any, offset: Any, epsilon: float, *, centred: bool = 
 
 
 @onnx_op("SimplifiedLayerNormalization")
-def simplified_layer_norm(node: Node, x: Any, scale: Any) -> Any:
+def simplified_layer_norm(node: OnnxNode, x: Any, scale: Any) -> Any:
     normal, _, inverse = _normal(x, scale, None, node.attr("epsilon", 1e-5), centred=False)
     return normal, inverse
 
 
 @_op("LayerNormalization")
-def layer_norm(node: Node, x: Any, scale: Any, offset: Any = None) -> Any:
+def layer_norm(node: OnnxNode, x: Any, scale: Any, offset: Any = None) -> Any:
     return _normal(x, scale, offset, node.attr("epsilon", 1e-5))
 
 
 @_op("SkipLayerNormalization")
-def skip_layer_norm(node: Node, x: Any, skip: Any, scale: Any, offset: Any = None, bias: Any = None) -> Any:
+def skip_layer_norm(node: OnnxNode, x: Any, skip: Any, scale: Any, offset: Any = None, bias: Any = None) -> Any:
     whole = x + skip if bias is None else x + skip + bias
     return (*_normal(whole, scale, offset, node.attr("epsilon", 1e-12)), whole)
 
 
 @_op("SkipSimplifiedLayerNormalization")
-def skip_simplified_layer_norm(node: Node, x: Any, skip: Any, scale: Any, bias: Any = None) -> Any:
+def skip_simplified_layer_norm(node: OnnxNode, x: Any, skip: Any, scale: Any, bias: Any = None) -> Any:
     whole = x + skip if bias is None else x + skip + bias
     return (*_normal(whole, scale, None, node.attr("epsilon", 1e-5), centred=False), whole)
 
 
 @_op("EmbedLayerNormalization")
 def embed_layer_norm(
-    node: Node, ids: Any, segments: Any, words: Any, places: Any, kinds: Any, scale: Any, offset: Any, mask: Any = None,
+    node: OnnxNode, ids: Any, segments: Any, words: Any, places: Any, kinds: Any, scale: Any, offset: Any, mask: Any = None,
     position_ids: Any = None,
 ) -> Any:  # fmt: skip
     """Sums of the vectors of words, places and segments, normalised; and how many words of each row count."""
@@ -279,7 +279,7 @@ def embed_layer_norm(
     return normal, count, whole
 
 
-def _weighed(node: Node, query: Any, keys: Any, values: Any, mask: Any, added: Any) -> Any:
+def _weighed(node: OnnxNode, query: Any, keys: Any, values: Any, mask: Any, added: Any) -> Any:
     """Sums of values, of `[batch, heads, places, size]`. A place that is barred has `mask_filter_value` in its score."""
     scores = af.matmul(query, keys, transpose_b=True) * af.cast(scale_of(node, size_of(query, 3)), dtype_of(query))
     least = number(node.attr("mask_filter_value", -10000.0), scores)
@@ -299,7 +299,7 @@ def _weighed(node: Node, query: Any, keys: Any, values: Any, mask: Any, added: A
 
 @_op("Attention")
 def attention(
-    node: Node,
+    node: OnnxNode,
     x: Any,
     weights: Any,
     bias: Any = None,
@@ -324,7 +324,7 @@ def attention(
 
 @_op("MultiHeadAttention")
 def multi_head_attention(
-    node: Node, query: Any, key: Any = None, value: Any = None, bias: Any = None, mask: Any = None, added: Any = None,
+    node: OnnxNode, query: Any, key: Any = None, value: Any = None, bias: Any = None, mask: Any = None, added: Any = None,
     past_key: Any = None, past_value: Any = None, *rest: Any,
 ) -> Any:  # fmt: skip
     if key is None or value is None or rank_of(query) != 3 or any(operand is not None for operand in rest):

@@ -25,13 +25,13 @@ from actorflow.exchange.onnx.builders.common import (
     widened,
     with_rank,
 )
-from actorflow.exchange.onnx.nodes import Node, onnx_op
+from actorflow.exchange.onnx.nodes import OnnxNode, onnx_op
 from actorflow.exchange.onnx.types import dtype_of as element_type
 from actorflow.exchange.onnx.values import dtype_of
 
 
 @onnx_op("MatMul")
-def matmul(node: Node, x: Any, y: Any) -> Any:
+def matmul(node: OnnxNode, x: Any, y: Any) -> Any:
     return product(x, y)
 
 
@@ -48,7 +48,7 @@ def product(x: Any, y: Any) -> Any:
 
 
 @onnx_op("Gemm")
-def gemm(node: Node, a: Any, b: Any, c: Any = None) -> Any:
+def gemm(node: OnnxNode, a: Any, b: Any, c: Any = None) -> Any:
     alpha, beta = node.attr("alpha", 1.0), node.attr("beta", 1.0)
     result = af.matmul(a, b, transpose_a=bool(node.attr("transA", 0)), transpose_b=bool(node.attr("transB", 0)))
     if alpha != 1.0:
@@ -59,7 +59,7 @@ def gemm(node: Node, a: Any, b: Any, c: Any = None) -> Any:
 
 
 @onnx_op("Einsum")
-def einsum(node: Node, *values: Any) -> Any:
+def einsum(node: OnnxNode, *values: Any) -> Any:
     """The dimensions that `...` stands for get letters, and a label that comes twice in an operand takes its diagonal first."""
     equation = node.required("equation").replace(" ", "")
     operands, arrow, output = equation.partition("->")
@@ -85,7 +85,7 @@ def einsum(node: Node, *values: Any) -> Any:
 
 
 @onnx_op("BatchNormalization")
-def batch_norm(node: Node, x: Any, scale: Any, offset: Any, mean: Any, variance: Any) -> Any:
+def batch_norm(node: OnnxNode, x: Any, scale: Any, offset: Any, mean: Any, variance: Any) -> Any:
     rank = rank_of(x)
     epsilon = node.attr("epsilon", 1e-5)
 
@@ -121,7 +121,7 @@ def _standard(x: Any, axes: Any, epsilon: float) -> tuple[Any, Any, Any]:
 
 
 @onnx_op("InstanceNormalization")
-def instance_norm(node: Node, x: Any, scale: Any, offset: Any) -> Any:
+def instance_norm(node: OnnxNode, x: Any, scale: Any, offset: Any) -> Any:
     rank = rank_of(x)
 
     def normalised(x: Any, scale: Any, offset: Any) -> Any:
@@ -132,7 +132,7 @@ def instance_norm(node: Node, x: Any, scale: Any, offset: Any) -> Any:
 
 
 @onnx_op("GroupNormalization")
-def group_norm(node: Node, x: Any, scale: Any, offset: Any) -> Any:
+def group_norm(node: OnnxNode, x: Any, scale: Any, offset: Any) -> Any:
     rank, groups = rank_of(x), node.required("num_groups")
 
     def normalised(x: Any, scale: Any, offset: Any) -> Any:
@@ -145,7 +145,7 @@ def group_norm(node: Node, x: Any, scale: Any, offset: Any) -> Any:
 
 
 @onnx_op("LayerNormalization")
-def layer_norm(node: Node, x: Any, scale: Any, offset: Any = None) -> Any:
+def layer_norm(node: OnnxNode, x: Any, scale: Any, offset: Any = None) -> Any:
     rank = rank_of(x)
     axes = list(range(positive(node.attr("axis", -1), rank), rank))
     kind = dtype_of(x)
@@ -156,7 +156,7 @@ def layer_norm(node: Node, x: Any, scale: Any, offset: Any = None) -> Any:
 
 
 @onnx_op("RMSNormalization")
-def rms_norm(node: Node, x: Any, scale: Any) -> Any:
+def rms_norm(node: OnnxNode, x: Any, scale: Any) -> Any:
     rank = rank_of(x)
     axes = list(range(positive(node.attr("axis", -1), rank), rank))
     kind = dtype_of(x)
@@ -168,7 +168,7 @@ def rms_norm(node: Node, x: Any, scale: Any) -> Any:
 
 
 @onnx_op("MeanVarianceNormalization")
-def mean_variance_norm(node: Node, x: Any) -> Any:
+def mean_variance_norm(node: OnnxNode, x: Any) -> Any:
     axes = node.attr("axes", [0, 2, 3])
     mean = af.reduce_mean(x, axes, keepdims=True)
     variance = af.reduce_mean((x - mean) * (x - mean), axes, keepdims=True)
@@ -176,11 +176,11 @@ def mean_variance_norm(node: Node, x: Any) -> Any:
 
 
 @onnx_op("NegativeLogLikelihoodLoss")
-def negative_log_likelihood(node: Node, x: Any, target: Any, weight: Any = None) -> Any:
+def negative_log_likelihood(node: OnnxNode, x: Any, target: Any, weight: Any = None) -> Any:
     return _nll(node, x, target, weight)
 
 
-def _nll(node: Node, logarithms: Any, target: Any, weight: Any) -> Any:
+def _nll(node: OnnxNode, logarithms: Any, target: Any, weight: Any) -> Any:
     """Classes are in dimension 1. An entry that is ignored counts neither in the sum nor in the mean."""
     ignored = node.attr("ignore_index")
     classes = in_int32(whole(size_of(logarithms, 1)))
@@ -204,13 +204,13 @@ def _nll(node: Node, logarithms: Any, target: Any, weight: Any) -> Any:
 
 
 @onnx_op("SoftmaxCrossEntropyLoss")
-def softmax_cross_entropy(node: Node, x: Any, target: Any, weight: Any = None) -> Any:
+def softmax_cross_entropy(node: OnnxNode, x: Any, target: Any, weight: Any = None) -> Any:
     logarithms = af.nn.log_softmax(x, axis=1)
     return _nll(node, logarithms, target, weight), logarithms
 
 
 @onnx_op("AffineGrid", enlarging=True)
-def affine_grid(node: Node, theta: Any, sizes: Any) -> Any:
+def affine_grid(node: OnnxNode, theta: Any, sizes: Any) -> Any:
     (rank,) = known(vector([size_of(sizes, 0)]), "The number of dimensions of a grid")
     corners, kind = bool(node.attr("align_corners", 0)), dtype_of(theta)
     batch, _, *space = (element(sizes, at) for at in range(rank))

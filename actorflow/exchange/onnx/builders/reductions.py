@@ -19,7 +19,7 @@ from actorflow.exchange.onnx.builders.common import (
     widened,
 )
 from actorflow.exchange.onnx.builders.nn.layout import channels_first, last_place, within
-from actorflow.exchange.onnx.nodes import Node, onnx_op
+from actorflow.exchange.onnx.nodes import OnnxNode, onnx_op
 from actorflow.exchange.onnx.values import dtype_of, ints, shape_of
 
 
@@ -51,7 +51,7 @@ def _root(x: Any) -> Any:
 
 
 def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
-    def build(node: Node, x: Any, axes: Any = None) -> Any:
+    def build(node: OnnxNode, x: Any, axes: Any = None) -> Any:
         keepdims = bool(node.attr("keepdims", 1))
         none_given = axes is None or (shape_of(axes) or (None,))[0] == 0
         if none_given and node.attr("noop_with_empty_axes", 0):
@@ -80,7 +80,7 @@ for _name, _function in _REDUCTIONS.items():
 
 
 @onnx_op("ArgMax", "ArgMin")
-def arg_extreme(node: Node, x: Any) -> Any:
+def arg_extreme(node: OnnxNode, x: Any) -> Any:
     axis = counted_axis(node.attr("axis", 0), x)
     function = af.argmax if node.op == "ArgMax" else af.argmin
     if node.attr("select_last_index", 0):
@@ -92,7 +92,7 @@ def arg_extreme(node: Node, x: Any) -> Any:
 
 
 @onnx_op("CumSum", "CumProd")
-def cumulative(node: Node, x: Any, axis: Any) -> Any:
+def cumulative(node: OnnxNode, x: Any, axis: Any) -> Any:
     function = af.cumsum if node.op == "CumSum" else af.cumprod
     return function(
         x, af.reshape(axis, []), exclusive=bool(node.attr("exclusive", 0)), reverse=bool(node.attr("reverse", 0))
@@ -100,7 +100,7 @@ def cumulative(node: Node, x: Any, axis: Any) -> Any:
 
 
 @onnx_op("Softmax", "LogSoftmax", "Hardmax")
-def softmax(node: Node, x: Any) -> Any:
+def softmax(node: OnnxNode, x: Any) -> Any:
     def along(x: Any, axis: int) -> Any:
         if node.op == "Hardmax":
             largest = af.argmax(x, axis, output_type=af.int64)
@@ -120,7 +120,7 @@ def softmax(node: Node, x: Any) -> Any:
 
 
 @onnx_op("TopK")
-def top_k(node: Node, x: Any, k: Any) -> Any:
+def top_k(node: OnnxNode, x: Any, k: Any) -> Any:
     rank = rank_of(x)
     axis = positive(node.attr("axis", -1), rank)
     last = moved(x, axis, rank - 1)
@@ -135,7 +135,7 @@ def top_k(node: Node, x: Any, k: Any) -> Any:
 
 
 @onnx_op("Unique")
-def unique(node: Node, x: Any) -> Any:
+def unique(node: OnnxNode, x: Any) -> Any:
     """By an order of all pieces: equal pieces are neighbours in it, and the first of them counts."""
     axis = node.attr("axis")
     rows = af.reshape(x, [-1, 1]) if axis is None else _rows(x, counted_axis(axis, x))
@@ -175,7 +175,7 @@ def _lexical_order(rows: Any) -> Any:
 
 
 @onnx_op("LpNormalization")
-def lp_normalization(node: Node, x: Any) -> Any:
+def lp_normalization(node: OnnxNode, x: Any) -> Any:
     axis, p = node.attr("axis", -1), node.attr("p", 2)
     if p == 1:
         norm = af.reduce_sum(af.abs(x), axis, keepdims=True)
@@ -186,12 +186,12 @@ def lp_normalization(node: Node, x: Any) -> Any:
 
 
 @onnx_op("Det")
-def determinant(node: Node, x: Any) -> Any:
+def determinant(node: OnnxNode, x: Any) -> Any:
     return af.matrix_determinant(x)
 
 
 @onnx_op("Trilu")
-def triangle(node: Node, x: Any, k: Any = None) -> Any:
+def triangle(node: OnnxNode, x: Any, k: Any = None) -> Any:
     rank = rank_of(x)
     size = af.shape(x, out_type=af.int64)
     rows = af.expand_dims(af.range_(size[rank - 2]), -1)
@@ -202,7 +202,7 @@ def triangle(node: Node, x: Any, k: Any = None) -> Any:
 
 
 @onnx_op("Range", enlarging=True)
-def range_(node: Node, start: Any, limit: Any, delta: Any) -> Any:
+def range_(node: OnnxNode, start: Any, limit: Any, delta: Any) -> Any:
     kind = dtype_of(start)
     first, end, step = (af.reshape(part, []) for part in (start, limit, delta))
     if kind in (af.float16, af.bfloat16, af.int16):

@@ -11,7 +11,7 @@ from actorflow.errors import InvalidArgumentError
 from actorflow.exchange.onnx.builders.common import counted_axis, element, in_int32, moved, positive, size_of, whole
 from actorflow.exchange.onnx.builders.control import Body, repeated
 from actorflow.exchange.onnx.importer import Probe, stand_in
-from actorflow.exchange.onnx.nodes import Node, onnx_op
+from actorflow.exchange.onnx.nodes import OnnxNode, onnx_op
 from actorflow.exchange.onnx.types import dtype_of as element_type
 from actorflow.exchange.onnx.types import value_type
 from actorflow.exchange.onnx.values import Listed, Optional_, dtype_of, ints, shape_of
@@ -26,17 +26,17 @@ def _common(shapes: list[Any]) -> Any:
 
 
 @onnx_op("SequenceConstruct")
-def construct(node: Node, *values: Any) -> Any:
+def construct(node: OnnxNode, *values: Any) -> Any:
     return Listed(dtype_of(values[0]), _common([shape_of(v) for v in values]), items=list(values))
 
 
 @onnx_op("SequenceEmpty")
-def empty(node: Node) -> Any:
+def empty(node: OnnxNode) -> Any:
     return Listed(element_type(node.attr("dtype", 1)), items=[])
 
 
 @onnx_op("SequenceLength")
-def length(node: Node, sequence: Listed) -> Any:
+def length(node: OnnxNode, sequence: Listed) -> Any:
     if sequence.items is not None:
         return np.asarray(len(sequence.items), np.int64)
     return af.cast(lists.length(sequence.flow), af.int64)
@@ -50,7 +50,7 @@ def _place(sequence: Listed, position: Any, room: int) -> Any:
 
 
 @onnx_op("SequenceAt")
-def sequence_at(node: Node, sequence: Listed, position: Any) -> Any:
+def sequence_at(node: OnnxNode, sequence: Listed, position: Any) -> Any:
     at = ints(position)
     if sequence.items is not None and at is not None:
         if not -len(sequence.items) <= at[0] < len(sequence.items):
@@ -60,7 +60,7 @@ def sequence_at(node: Node, sequence: Listed, position: Any) -> Any:
 
 
 @onnx_op("SequenceInsert")
-def insert(node: Node, sequence: Listed, value: Any, position: Any = None) -> Any:
+def insert(node: OnnxNode, sequence: Listed, value: Any, position: Any = None) -> Any:
     shape = _common([sequence.shape, shape_of(value)]) if sequence.shape is not None else None
     kind = sequence.dtype or dtype_of(value)
     at = None if position is None else ints(position)
@@ -78,7 +78,7 @@ def insert(node: Node, sequence: Listed, value: Any, position: Any = None) -> An
 
 
 @onnx_op("SequenceErase")
-def erase(node: Node, sequence: Listed, position: Any = None) -> Any:
+def erase(node: OnnxNode, sequence: Listed, position: Any = None) -> Any:
     at = [-1] if position is None else ints(position)
     if sequence.items is not None and at is not None:
         items = list(sequence.items)
@@ -91,7 +91,7 @@ def erase(node: Node, sequence: Listed, position: Any = None) -> Any:
 
 
 @onnx_op("ConcatFromSequence")
-def concat_from(node: Node, sequence: Listed) -> Any:
+def concat_from(node: OnnxNode, sequence: Listed) -> Any:
     axis, new = node.required("axis"), node.attr("new_axis", 0)
     if sequence.items is not None:
         return af.stack(sequence.items, axis=axis) if new else af.concat(sequence.items, axis)
@@ -121,7 +121,7 @@ def _mapped(sequence: Listed, function: Any) -> Listed:
 
 
 @onnx_op("SplitToSequence")
-def split_to(node: Node, x: Any, sizes: Any = None) -> Any:
+def split_to(node: OnnxNode, x: Any, sizes: Any = None) -> Any:
     """Pieces of one size, of which the last may be smaller, or pieces of sizes of their own."""
     axis = counted_axis(node.attr("axis", 0), x)
     total, kept = size_of(x, axis), sizes is not None or bool(node.attr("keepdims", 1))
@@ -162,7 +162,7 @@ def _pieces(x: Any, lengths: Any, axis: int, kept: bool) -> Listed:
 
 
 @onnx_op("SequenceMap")
-def sequence_map(node: Node, first: Listed, *others: Any) -> Any:
+def sequence_map(node: OnnxNode, first: Listed, *others: Any) -> Any:
     graph = node.required("body")
     count = lists.length(first.flow) if first.items is None else np.int32(len(first.items))
     results = [Listed(value_type(info.type, info.name).dtype, items=[]) for info in graph.output]
@@ -192,19 +192,19 @@ def sequence_map(node: Node, first: Listed, *others: Any) -> Any:
 
 
 @onnx_op("Optional")
-def optional(node: Node, value: Any = None) -> Any:
+def optional(node: OnnxNode, value: Any = None) -> Any:
     return Optional_(np.asarray(value is not None), value)
 
 
 @onnx_op("OptionalHasElement")
-def has_element(node: Node, value: Any = None) -> Any:
+def has_element(node: OnnxNode, value: Any = None) -> Any:
     if isinstance(value, Optional_):
         return af.identity(value.present) if isinstance(value.present, af.Tensor) else np.asarray(value.present)
     return np.asarray(value is not None)
 
 
 @onnx_op("OptionalGetElement")
-def get_element(node: Node, value: Any) -> Any:
+def get_element(node: OnnxNode, value: Any) -> Any:
     if not isinstance(value, Optional_):
         return value
     if value.value is None:

@@ -10,18 +10,18 @@ import actorflow as af
 from actorflow.base import dtypes as dt
 from actorflow.exchange.onnx.builders.common import number, rank_of, shaped, size_of, sizes_of, vector
 from actorflow.exchange.onnx.importer import dense
-from actorflow.exchange.onnx.nodes import Node, onnx_op, raw
+from actorflow.exchange.onnx.nodes import OnnxNode, onnx_op, raw
 from actorflow.exchange.onnx.types import dtype_of as element_type
 from actorflow.exchange.onnx.values import Listed, Mapped, Optional_, dtype_of, ints, shape_of
 
 
 @onnx_op("Identity")
-def identity(node: Node, x: Any) -> Any:
+def identity(node: OnnxNode, x: Any) -> Any:
     return x if isinstance(x, (Listed, Mapped, Optional_, np.ndarray)) else af.identity(x)
 
 
 @onnx_op("Constant")
-def constant(node: Node) -> Any:
+def constant(node: OnnxNode) -> Any:
     attrs = node.attrs
     if "value" in attrs:
         return attrs["value"]
@@ -43,13 +43,13 @@ def constant(node: Node) -> Any:
 
 
 @onnx_op("ConstantOfShape", enlarging=True)
-def constant_of_shape(node: Node, sizes: Any) -> Any:
+def constant_of_shape(node: OnnxNode, sizes: Any) -> Any:
     value = node.attr("value", np.zeros(1, np.float32))
     return af.fill(sizes, value.reshape(-1)[0])
 
 
 @onnx_op("EyeLike", enlarging=True)
-def eye_like(node: Node, x: Any) -> Any:
+def eye_like(node: OnnxNode, x: Any) -> Any:
     kind = element_type(node.attrs["dtype"]) if "dtype" in node.attrs else dtype_of(x)
     size = af.shape(x, out_type=af.int64)
     diagonal = af.expand_dims(af.range_(size[0]), 1) + np.int64(node.attr("k", 0))
@@ -57,13 +57,13 @@ def eye_like(node: Node, x: Any) -> Any:
 
 
 @onnx_op("Cast")
-def cast(node: Node, x: Any) -> Any:
+def cast(node: OnnxNode, x: Any) -> Any:
     target = element_type(node.required("to"), "to")
     return converted(x, target, bool(node.attr("saturate", 1)), node.attr("round_mode", "up"))
 
 
 @onnx_op("CastLike")
-def cast_like(node: Node, x: Any, like: Any) -> Any:
+def cast_like(node: OnnxNode, x: Any, like: Any) -> Any:
     return converted(x, dtype_of(like), bool(node.attr("saturate", 1)), node.attr("round_mode", "up"))
 
 
@@ -132,12 +132,12 @@ def _as_text(x: Any) -> Any:
 
 
 @onnx_op("BitCast")
-def bit_cast(node: Node, x: Any) -> Any:
+def bit_cast(node: OnnxNode, x: Any) -> Any:
     return af.bitcast(x, element_type(node.required("to"), "to"))
 
 
 @onnx_op("Shape")
-def shape(node: Node, x: Any) -> Any:
+def shape(node: OnnxNode, x: Any) -> Any:
     start, end = node.attr("start", 0), node.attr("end")
     dims = shape_of(x)
     if dims is not None and None not in dims[start:end]:
@@ -146,12 +146,12 @@ def shape(node: Node, x: Any) -> Any:
 
 
 @onnx_op("Size")
-def size(node: Node, x: Any) -> Any:
+def size(node: OnnxNode, x: Any) -> Any:
     return af.size(x, out_type=af.int64)
 
 
 @onnx_op("Reshape")
-def reshape(node: Node, x: Any, sizes: Any) -> Any:
+def reshape(node: OnnxNode, x: Any, sizes: Any) -> Any:
     targets = ints(sizes)
     if node.attr("allowzero", 0):
         return af.reshape(x, sizes)
@@ -164,7 +164,7 @@ def reshape(node: Node, x: Any, sizes: Any) -> Any:
 
 
 @onnx_op("Flatten")
-def flatten(node: Node, x: Any) -> Any:
+def flatten(node: OnnxNode, x: Any) -> Any:
     rank = rank_of(x)
     axis = node.attr("axis", 1)
     axis = axis + rank if axis < 0 else axis
@@ -179,7 +179,7 @@ def flatten(node: Node, x: Any) -> Any:
 
 
 @onnx_op("Transpose")
-def transpose(node: Node, x: Any) -> Any:
+def transpose(node: OnnxNode, x: Any) -> Any:
     """Of a transpose, which may be one between layouts, one transpose, or what that is of."""
     perm = node.attr("perm")
     if perm is not None and isinstance(x, af.Tensor) and x.op.type == "Transpose":
@@ -192,12 +192,12 @@ def transpose(node: Node, x: Any) -> Any:
 
 
 @onnx_op("Concat")
-def concat(node: Node, *values: Any) -> Any:
+def concat(node: OnnxNode, *values: Any) -> Any:
     return af.concat(list(values), node.required("axis")) if len(values) > 1 else af.identity(values[0])
 
 
 @onnx_op("Expand", enlarging=True)
-def expand(node: Node, x: Any, sizes: Any) -> Any:
+def expand(node: OnnxNode, x: Any, sizes: Any) -> Any:
     target, own = ints(sizes), shape_of(x)
     if target is not None and own is not None and None not in own:
         return af.broadcast_to(x, vector(np.broadcast_shapes(tuple(target), own)))  # type: ignore[arg-type]
@@ -205,12 +205,12 @@ def expand(node: Node, x: Any, sizes: Any) -> Any:
 
 
 @onnx_op("Tile", enlarging=True)
-def tile(node: Node, x: Any, repeats: Any) -> Any:
+def tile(node: OnnxNode, x: Any, repeats: Any) -> Any:
     return af.tile(x, repeats)
 
 
 @onnx_op("SpaceToDepth", "DepthToSpace")
-def blocks(node: Node, x: Any) -> Any:
+def blocks(node: OnnxNode, x: Any) -> Any:
     size = node.required("blocksize")
     batch, channels, height, width = (size_of(x, axis) for axis in range(4))
     if node.op == "SpaceToDepth":

@@ -17,7 +17,7 @@ from actorflow.exchange.onnx.builders.common import (
     vector,
     whole,
 )
-from actorflow.exchange.onnx.nodes import Node, onnx_op
+from actorflow.exchange.onnx.nodes import OnnxNode, onnx_op
 from actorflow.exchange.onnx.types import dtype_of as element_type
 from actorflow.exchange.onnx.values import dtype_of
 
@@ -68,7 +68,7 @@ def _swapped(x: Any, axis: Any) -> Any:
 
 
 @onnx_op("DFT")
-def dft(node: Node, x: Any, length: Any = None, axis: Any = None) -> Any:
+def dft(node: OnnxNode, x: Any, length: Any = None, axis: Any = None) -> Any:
     """Along `axis` of what the last dimension makes complex. One-sided: the half that decides a real signal.
 
     Frequencies are computed in double precision, as by ONNX's reference.
@@ -91,7 +91,7 @@ def dft(node: Node, x: Any, length: Any = None, axis: Any = None) -> Any:
 
 
 @onnx_op("STFT")
-def stft(node: Node, x: Any, step: Any, window: Any = None, length: Any = None) -> Any:
+def stft(node: OnnxNode, x: Any, step: Any, window: Any = None, length: Any = None) -> Any:
     """[batch, frames, frequencies, 2]: the transform of each frame."""
     total = size_of(x, 1)
     count, hop = _number(length, total if window is None else size_of(window, 0)), _number(step, None)
@@ -117,7 +117,7 @@ _WINDOWS = {
 
 
 @onnx_op(*_WINDOWS, enlarging=True)
-def window(node: Node, size: Any) -> Any:
+def window(node: OnnxNode, size: Any) -> Any:
     a, b, c = _WINDOWS[node.op]
     count = af.cast(af.reshape(size, []), af.float64)
     turns = af.range_(count) * np.float64(2 * np.pi) / (count if node.attr("periodic", 1) else count - np.float64(1))
@@ -126,7 +126,7 @@ def window(node: Node, size: Any) -> Any:
 
 
 @onnx_op("MelWeightMatrix", enlarging=True)
-def mel_weights(node: Node, bins: Any, length: Any, rate: Any, low: Any, high: Any) -> Any:
+def mel_weights(node: OnnxNode, bins: Any, length: Any, rate: Any, low: Any, high: Any) -> Any:
     """[frequencies, bins]: triangles, which are equally wide on the scale of Mel."""
     double, unit = af.float64, np.float64(1)
 

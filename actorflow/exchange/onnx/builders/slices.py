@@ -12,7 +12,7 @@ import numpy as np
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
 from actorflow.exchange.onnx.builders.common import counted_axis, number, positive, rank_of, size_of, sizes_of, vector
-from actorflow.exchange.onnx.nodes import Node, onnx_op
+from actorflow.exchange.onnx.nodes import OnnxNode, onnx_op
 from actorflow.exchange.onnx.values import ints, shape_of
 
 
@@ -45,7 +45,7 @@ def _length(values: Any) -> int | None:
 
 
 @onnx_op("Slice")
-def slice_(node: Node, x: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
+def slice_(node: OnnxNode, x: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
     rank = rank_of(x)
     places = ints(axes) if axes is not None else None
     if axes is None:
@@ -95,7 +95,7 @@ def _sliced(x: Any, starts: Any, ends: Any, axes: Any, steps: Any, places: list[
 
 
 @onnx_op("Split")
-def split(node: Node, x: Any, sizes: Any = None) -> Any:
+def split(node: OnnxNode, x: Any, sizes: Any = None) -> Any:
     axis = counted_axis(node.attr("axis", 0), x)
     count = node.attr("num_outputs", len(node.outputs))
     if sizes is not None:
@@ -113,7 +113,7 @@ def split(node: Node, x: Any, sizes: Any = None) -> Any:
 
 
 @onnx_op("Pad", enlarging=True)
-def pad(node: Node, x: Any, pads: Any, value: Any = None, axes: Any = None) -> Any:
+def pad(node: OnnxNode, x: Any, pads: Any, value: Any = None, axes: Any = None) -> Any:
     rank = rank_of(x)
     mode = node.attr("mode", "constant")
     fill = number(0, x) if value is None else af.reshape(value, [])
@@ -171,7 +171,7 @@ def _inside(places: Any, size: Any, mode: str) -> Any:
 
 
 @onnx_op("CenterCropPad", enlarging=True)
-def center_crop_pad(node: Node, x: Any, sizes: Any) -> Any:
+def center_crop_pad(node: OnnxNode, x: Any, sizes: Any) -> Any:
     rank = rank_of(x)
     own, axes = sizes_of(x), node.attr("axes", list(range(rank)))
     target = _for_all(own, np.asarray(axes, np.int64), sizes, rank)
@@ -183,7 +183,7 @@ def center_crop_pad(node: Node, x: Any, sizes: Any) -> Any:
 
 
 @onnx_op("Squeeze")
-def squeeze(node: Node, x: Any, axes: Any = None) -> Any:
+def squeeze(node: OnnxNode, x: Any, axes: Any = None) -> Any:
     places = None if axes is None else ints(axes)
     if axes is None or places is not None:
         return af.squeeze(x, places) if places is None or places else af.identity(x)
@@ -196,7 +196,7 @@ def squeeze(node: Node, x: Any, axes: Any = None) -> Any:
 
 
 @onnx_op("Unsqueeze")
-def unsqueeze(node: Node, x: Any, axes: Any) -> Any:
+def unsqueeze(node: OnnxNode, x: Any, axes: Any) -> Any:
     places = ints(axes)
     if places is not None:
         rank = rank_of(x) + len(places)

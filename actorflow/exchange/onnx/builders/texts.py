@@ -9,7 +9,7 @@ import numpy as np
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
 from actorflow.exchange.onnx.builders.common import number, rank_of, size_of, sizes_of, whole
-from actorflow.exchange.onnx.nodes import Node, onnx_op, raw
+from actorflow.exchange.onnx.nodes import OnnxNode, onnx_op, raw
 from actorflow.exchange.onnx.values import dtype_of
 
 _UTF8 = "utf-8"
@@ -23,17 +23,17 @@ def words(values: Any) -> Any:
 
 
 @onnx_op("StringConcat")
-def string_concat(node: Node, x: Any, y: Any) -> Any:
+def string_concat(node: OnnxNode, x: Any, y: Any) -> Any:
     return x + y
 
 
 @onnx_op("RegexFullMatch")
-def regex_full_match(node: Node, x: Any) -> Any:
+def regex_full_match(node: OnnxNode, x: Any) -> Any:
     return af.strings.regex_full_match(x, np.array(raw(node.attr("pattern", "")), object))
 
 
 @onnx_op("StringSplit")
-def string_split(node: Node, x: Any) -> Any:
+def string_split(node: OnnxNode, x: Any) -> Any:
     """The parts of each string, filled up with empty strings to the largest number of parts; and how many there are."""
     parts = af.strings.split(
         af.reshape(x, [-1]), np.array(raw(node.attr("delimiter", "")), object), maxsplit=node.attr("maxsplit", -1)
@@ -48,7 +48,7 @@ def string_split(node: Node, x: Any) -> Any:
 
 
 @onnx_op("StringNormalizer")
-def string_normalizer(node: Node, x: Any) -> Any:
+def string_normalizer(node: OnnxNode, x: Any) -> Any:
     """Strings in one case, without those that are stop words. Of none that is left one empty string stays."""
     case, exact = node.attr("case_change_action", "NONE"), bool(node.attr("is_case_sensitive", 0))
     stops = node.attr("stopwords") or []
@@ -69,7 +69,7 @@ def string_normalizer(node: Node, x: Any) -> Any:
 
 
 @onnx_op("TfIdfVectorizer")
-def tf_idf(node: Node, x: Any) -> Any:
+def tf_idf(node: OnnxNode, x: Any) -> Any:
     """How often each n-gram of a pool is in a row, also with places left out between its elements."""
     pool: Any = words(node.attrs["pool_strings"]) if "pool_strings" in node.attrs else None
     if pool is None:

@@ -10,14 +10,14 @@ import numpy as np
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
 from actorflow.exchange.onnx.builders.common import number
-from actorflow.exchange.onnx.nodes import IMPURE, Node, onnx_op
+from actorflow.exchange.onnx.nodes import IMPURE, OnnxNode, onnx_op
 from actorflow.exchange.onnx.values import dtype_of
 from actorflow.graph.convert import convert_to_tensor
 
 _TRAINING = "ai.onnx.preview.training"
 
 
-def _in_groups(node: Node, many: int, inputs: Any, step: Callable[..., Any]) -> Any:
+def _in_groups(node: OnnxNode, many: int, inputs: Any, step: Callable[..., Any]) -> Any:
     """The results of `step` for each tensor: the inputs are all tensors, then all gradients, and so on."""
     rate, count, *rest = inputs
     groups = len(rest) // many
@@ -25,12 +25,12 @@ def _in_groups(node: Node, many: int, inputs: Any, step: Callable[..., Any]) -> 
     return tuple(value for kind in zip(*results) for value in kind)
 
 
-def _regular(node: Node, x: Any, gradient: Any, name: str = "norm_coefficient") -> Any:
+def _regular(node: OnnxNode, x: Any, gradient: Any, name: str = "norm_coefficient") -> Any:
     return gradient + x * number(node.attr(name, 0.0), x)
 
 
 @onnx_op("Adagrad", domain=_TRAINING)
-def adagrad(node: Node, *inputs: Any) -> Any:
+def adagrad(node: OnnxNode, *inputs: Any) -> Any:
     def step(rate: Any, count: Any, x: Any, gradient: Any, squares: Any) -> Any:
         now = rate / (number(1, rate) + af.cast(count, dtype_of(rate)) * number(node.attr("decay_factor", 0.0), rate))
         gradient = _regular(node, x, gradient)
@@ -41,7 +41,7 @@ def adagrad(node: Node, *inputs: Any) -> Any:
 
 
 @onnx_op("Adam", domain=_TRAINING)
-def adam(node: Node, *inputs: Any) -> Any:
+def adam(node: OnnxNode, *inputs: Any) -> Any:
     alpha, beta = node.attr("alpha", 0.9), node.attr("beta", 0.999)
 
     def step(rate: Any, count: Any, x: Any, gradient: Any, mean: Any, squares: Any) -> Any:
@@ -58,7 +58,7 @@ def adam(node: Node, *inputs: Any) -> Any:
 
 
 @onnx_op("Momentum", domain=_TRAINING)
-def momentum(node: Node, *inputs: Any) -> Any:
+def momentum(node: OnnxNode, *inputs: Any) -> Any:
     alpha, beta = node.required("alpha"), node.required("beta")
 
     def step(rate: Any, count: Any, x: Any, gradient: Any, moving: Any) -> Any:
@@ -75,7 +75,7 @@ IMPURE.add("Gradient")  # it depends on the nodes before it, not on its inputs
 
 
 @onnx_op("Gradient", domain=_TRAINING)
-def gradient(node: Node, *inputs: Any) -> Any:
+def gradient(node: OnnxNode, *inputs: Any) -> Any:
     """Of the value `y` for the values `xs`, which stand in the graph before."""
     xs = [node.scope.get(name) for name in node.required("xs")]
     if not all(isinstance(x, af.Tensor) for x in xs):

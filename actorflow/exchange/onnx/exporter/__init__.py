@@ -1,7 +1,7 @@
 """Graphs as ONNX models: a frozen graph, whose nodes are written by the rules of their ops.
 
 save.py         `save`
-block.py        `Block`: a graph of ONNX while it is written, and the table of rules
+block.py        `ExportedBlock`: a graph of ONNX while it is written, and the table of rules
 control.py      branches as If, loops as Loop
 lists.py        lists of tensors as tensors of their elements
 segments.py     sums and extremes of rows by numbers of segments

@@ -1,4 +1,4 @@
-"""`Block`: a graph of ONNX while it is written. Nodes are written when a value that they give is asked for."""
+"""`ExportedBlock`: a graph of ONNX while it is written. Nodes are written when a value that they give is asked for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from actorflow.exchange.onnx.types import code_of
 from actorflow.graph.ops.static import get_static_value
 from actorflow.graph.tensor import Operation, Tensor
 
-Rule = Callable[["Block", Operation], "str | Sequence[str]"]
+Rule = Callable[["ExportedBlock", Operation], "str | Sequence[str]"]
 RULES: dict[str, Rule] = {}
 """By op: `rule(block, operation)` writes the nodes for it, and gives the names of its outputs."""
 
@@ -34,7 +34,7 @@ def rule(*ops: str) -> Callable[[Rule], Rule]:
 
 
 @dataclass(slots=True)
-class File:
+class ExportedFile:
     """The parts that all blocks of a model share.
 
     Args:
@@ -62,7 +62,7 @@ class File:
         return candidate
 
 
-class Block:
+class ExportedBlock:
     """A graph, a branch, or the body of a loop.
 
     Args:
@@ -75,8 +75,8 @@ class Block:
 
     def __init__(
         self,
-        file: File,
-        parent: Block | None = None,
+        file: ExportedFile,
+        parent: ExportedBlock | None = None,
         *,
         nodes: list[Any] | None = None,
         frame: str | None = None,
@@ -90,9 +90,9 @@ class Block:
         self.values: dict[str, str] = {}
         self._scope = ""
 
-    def around(self) -> Iterator[Block]:
+    def around(self) -> Iterator[ExportedBlock]:
         """This block, and those around it from the inside."""
-        block: Block | None = self
+        block: ExportedBlock | None = self
         while block is not None:
             yield block
             block = block.parent

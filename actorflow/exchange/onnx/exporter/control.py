@@ -15,7 +15,7 @@ import numpy as np
 from actorflow.base.dtypes import as_dtype
 from actorflow.base.shapes import Shape
 from actorflow.errors import UnimplementedError
-from actorflow.exchange.onnx.exporter.block import Block, rule
+from actorflow.exchange.onnx.exporter.block import ExportedBlock, rule
 from actorflow.exchange.onnx.exporter.lists import appended, source_of
 from actorflow.exchange.onnx.protos import ValueInfoProto
 from actorflow.exchange.onnx.types import type_proto
@@ -23,7 +23,7 @@ from actorflow.graph.tensor import Operation, Tensor
 
 
 @dataclass(slots=True)
-class Frame:
+class LoopFrame:
     """A loop.
 
     Args:
@@ -38,21 +38,21 @@ class Frame:
     condition: Tensor | None = None
 
 
-def frames_of(operations: Iterable[Operation]) -> dict[str, Frame]:
+def frames_of(operations: Iterable[Operation]) -> dict[str, LoopFrame]:
     """The loops of a graph, by the names of their frames."""
     users: dict[str, list[Operation]] = {}
     operations = list(operations)
     for op in operations:
         for tensor in op.inputs:
             users.setdefault(tensor.name, []).append(op)
-    frames: dict[str, Frame] = {}
+    frames: dict[str, LoopFrame] = {}
     for merge in operations:
         if merge.type != "Merge" or merge.inputs[0].op.type != "Enter":
             continue
         enter, again = merge.inputs[0].op, merge.inputs[1].op
         takers = users.get(merge.outputs[0].name, ())
         switch = next((op for op in takers if op.type == "Switch" and op.inputs[1].op.type == "LoopCond"), None)
-        frame = frames.setdefault(enter.attrs["frame_name"], Frame())
+        frame = frames.setdefault(enter.attrs["frame_name"], LoopFrame())
         if switch is not None:
             for op in users.get(switch.outputs[0].name, ()):
                 if op.type == "Exit":
@@ -72,10 +72,10 @@ def value_info(name: str, tensor: Tensor, shape: Shape = None, *, typed: bool = 
 
 
 @rule("Exit")
-def loop(block: Block, op: Operation) -> list[str]:
+def loop(block: ExportedBlock, op: Operation) -> list[str]:
     """Writes the loop that the value leaves, and gives all values that leave it their names."""
     name = op.inputs[0].op.inputs[0].op.inputs[0].op.attrs["frame_name"]
-    frame: Frame = block.file.frames[name]
+    frame: LoopFrame = block.file.frames[name]
     rows = {place: appended(frame, place) for place, (enter, *_) in enumerate(frame.variables) if _is_list(enter)}
     same = {place: block.get(frame.variables[place][0].inputs[0]) for place, row in rows.items() if row is None}
     for place in same:
@@ -84,11 +84,11 @@ def loop(block: Block, op: Operation) -> list[str]:
     variables = [frame.variables[place] for place in carried]
     first = [block.get(enter.inputs[0]) for enter, *_ in variables]
     assert frame.condition is not None
-    start = Block(block.file, block, nodes=block.nodes, frame=name)
+    start = ExportedBlock(block.file, block, nodes=block.nodes, frame=name)
     start.values |= {merge.outputs[0].name: value for (_, merge, *_), value in zip(variables, first)}
     begins = start.get(frame.condition)
 
-    body = Block(block.file, block, frame=name)
+    body = ExportedBlock(block.file, block, frame=name)
     at, going = block.file.fresh(f"{name}/at"), block.file.fresh(f"{name}/going")
     inner = [block.file.fresh(f"{name}/{enter.name}") for enter, *_ in variables]
     for (_, merge, switch, _), value in zip(variables, inner):
@@ -99,7 +99,7 @@ def loop(block: Block, op: Operation) -> list[str]:
         _, merge, switch, _ = frame.variables[place]
         body.values |= {tensor.name: value for op in (merge, switch) if op is not None for tensor in op.outputs}
     later = [body.get(again.inputs[0]) for *_, again in variables]
-    check = Block(block.file, body, nodes=body.nodes, frame=name)
+    check = ExportedBlock(block.file, body, nodes=body.nodes, frame=name)
     check.values |= {merge.outputs[0].name: value for (_, merge, *_), value in zip(variables, later)}
     goes_on = _own(body, check.get(frame.condition))
     ends = [_own(body, value) for value in later]
@@ -128,7 +128,7 @@ def _is_list(enter: Operation) -> bool:
     return enter.outputs[0].dtype.name == "variant"
 
 
-def _check_kept(frame: Frame, place: int) -> None:
+def _check_kept(frame: LoopFrame, place: int) -> None:
     """Raises UnimplementedError where a list that goes round is another one afterwards."""
     _, merge, switch, again = frame.variables[place]
     before = {tensor.name for op in (merge, switch) if op is not None for tensor in op.outputs}
@@ -136,13 +136,13 @@ def _check_kept(frame: Frame, place: int) -> None:
         raise UnimplementedError(f"{merge.name} changes a list in a loop in another way than by an element at its end.")
 
 
-def _own(body: Block, value: str) -> str:
+def _own(body: ExportedBlock, value: str) -> str:
     """A value as the output of a body: by a node of it, because an output of the outside is none."""
     return str(body.node("Identity", value))
 
 
 @rule("Enter")
-def enter(block: Block, op: Operation) -> str:
+def enter(block: ExportedBlock, op: Operation) -> str:
     """A value of the outside, in a loop."""
     for around in block.around():
         if around.frame == op.attrs["frame_name"] and around.parent is not None:
@@ -154,7 +154,7 @@ def enter(block: Block, op: Operation) -> str:
 
 
 @rule("Switch")
-def switch(block: Block, op: Operation) -> list[str]:
+def switch(block: ExportedBlock, op: Operation) -> list[str]:
     """A value of the outside, in a branch."""
     predicate = _source(op.inputs[1]).name
     for around in block.around():
@@ -171,7 +171,7 @@ def _source(tensor: Tensor) -> Tensor:
 
 
 @rule("Merge")
-def branches(block: Block, op: Operation) -> list[str]:
+def branches(block: ExportedBlock, op: Operation) -> list[str]:
     """The end of two branches. The second output says from which one the value came."""
     sides = [_deciding(tensor) for tensor in op.inputs]
     controlling = [side for side in sides if side is not None]
@@ -185,7 +185,7 @@ def branches(block: Block, op: Operation) -> list[str]:
     shape, tensor = op.outputs[0].static_shape, op.outputs[0]
     graphs = {}
     for truth, value in zip(truths, op.inputs):
-        inner = Block(block.file, block, predicate=_source(predicate).name)
+        inner = ExportedBlock(block.file, block, predicate=_source(predicate).name)
         end = _own(inner, inner.get(value))
         port = inner.constant(np.int32(op.inputs.index(value)))
         outputs = [value_info(end, tensor, shape)]

@@ -11,7 +11,7 @@ import numpy as np
 
 from actorflow.base.dtypes import as_dtype
 from actorflow.errors import UnimplementedError
-from actorflow.exchange.onnx.exporter.block import Block, rule, static
+from actorflow.exchange.onnx.exporter.block import ExportedBlock, rule, static
 from actorflow.exchange.onnx.exporter.shapes import axes
 from actorflow.graph.tensor import Operation, Tensor
 
@@ -28,7 +28,7 @@ def source_of(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def _full(block: Block, op: Operation) -> str:
+def _full(block: ExportedBlock, op: Operation) -> str:
     """The tensor of a list that has all its elements."""
     value = block.get(op.inputs[0])
     if value == _EMPTY:
@@ -39,17 +39,17 @@ def _full(block: Block, op: Operation) -> str:
 
 
 @rule(*_NEW)
-def new(block: Block, op: Operation) -> str:
+def new(block: ExportedBlock, op: Operation) -> str:
     return _EMPTY
 
 
 @rule("TensorListFromTensor")
-def from_tensor(block: Block, op: Operation) -> str:
+def from_tensor(block: ExportedBlock, op: Operation) -> str:
     return block.get(op.inputs[0])
 
 
 @rule("TensorListScatter")
-def scatter(block: Block, op: Operation) -> str:
+def scatter(block: ExportedBlock, op: Operation) -> str:
     """All rows of a tensor in their order, which is how an array is unstacked; rows of a list that has some."""
     handle, indices, rows = op.inputs
     if block.get(handle) != _EMPTY:
@@ -66,7 +66,7 @@ def scatter(block: Block, op: Operation) -> str:
 
 
 @rule("TensorListSetItem")
-def set_item(block: Block, op: Operation) -> str:
+def set_item(block: ExportedBlock, op: Operation) -> str:
     """An element of a full list; or the last of the elements that fill a new list in their order."""
     handle, index, item = op.inputs
     items: dict[int, Tensor] = {}
@@ -87,23 +87,23 @@ def set_item(block: Block, op: Operation) -> str:
 
 
 @rule("TensorListGetItem", "TensorListGather")
-def get_item(block: Block, op: Operation) -> str:
+def get_item(block: ExportedBlock, op: Operation) -> str:
     return str(block.node("Gather", _full(block, op), block.whole(op.inputs[1]), axis=0))
 
 
 @rule("TensorListStack")
-def stack(block: Block, op: Operation) -> str:
+def stack(block: ExportedBlock, op: Operation) -> str:
     return str(block.node("Identity", _full(block, op)))
 
 
 @rule("TensorListLength")
-def length(block: Block, op: Operation) -> str:
+def length(block: ExportedBlock, op: Operation) -> str:
     count = block.node("Squeeze", block.node("Shape", _full(block, op), end=1), axes(block, 0))
     return block.cast(count, as_dtype("int64"), op.outputs[0].dtype)
 
 
 @rule("TensorListConcat")
-def concat(block: Block, op: Operation) -> str:
+def concat(block: ExportedBlock, op: Operation) -> str:
     whole = _full(block, op)
     sizes = block.node("Concat", axes(block, -1), block.node("Shape", whole, start=2), axis=0)
     return str(block.node("Reshape", whole, sizes))

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from actorflow.errors import UnimplementedError
-from actorflow.exchange.onnx.exporter.block import Block, rank_of, rule, static
+from actorflow.exchange.onnx.exporter.block import ExportedBlock, rank_of, rule, static
 from actorflow.exchange.onnx.exporter.shapes import axes, moved
 from actorflow.graph.tensor import Operation, Tensor
 
 
 @rule("MatMul", "BatchMatMulV2")
-def matmul(block: Block, op: Operation) -> str:
+def matmul(block: ExportedBlock, op: Operation) -> str:
     names = [("transpose_a", "transpose_b"), ("adj_x", "adj_y")][op.type == "BatchMatMulV2"]
     values = []
     for tensor, name in zip(op.inputs, names):
@@ -23,7 +23,7 @@ def matmul(block: Block, op: Operation) -> str:
     return str(block.node("MatMul", *values))
 
 
-def reordered(block: Block, tensor: Tensor, order: list[int]) -> str:
+def reordered(block: ExportedBlock, tensor: Tensor, order: list[int]) -> str:
     """A tensor with its dimensions in another order: a constant is turned here."""
     constant = static(tensor) if order != sorted(order) else None
     if constant is not None:
@@ -32,12 +32,12 @@ def reordered(block: Block, tensor: Tensor, order: list[int]) -> str:
 
 
 @rule("Einsum")
-def einsum(block: Block, op: Operation) -> str:
+def einsum(block: ExportedBlock, op: Operation) -> str:
     return str(block.node("Einsum", *block.inputs(op), equation=op.attrs["equation"]))
 
 
 @rule("BiasAdd")
-def bias_add(block: Block, op: Operation) -> str:
+def bias_add(block: ExportedBlock, op: Operation) -> str:
     x, bias = block.inputs(op)
     rank = rank_of(op.inputs[0])
     if op.attrs["data_format"] != "NHWC" and rank > 2:
@@ -45,7 +45,7 @@ def bias_add(block: Block, op: Operation) -> str:
     return str(block.node("Add", x, bias))
 
 
-class Layout:
+class OnnxLayout:
     """The places of dimensions in an op's layout, and its attributes without batch and channels."""
 
     def __init__(self, op: Operation, rank: int) -> None:
@@ -53,12 +53,12 @@ class Layout:
         self.rank = rank
         self.space = slice(1, -1) if self.last else slice(2, None)
 
-    def inward(self, block: Block, value: str) -> str:
+    def inward(self, block: ExportedBlock, value: str) -> str:
         return moved(
             block, value, [0, self.rank - 1, *range(1, self.rank - 1)] if self.last else list(range(self.rank))
         )
 
-    def outward(self, block: Block, value: str) -> str:
+    def outward(self, block: ExportedBlock, value: str) -> str:
         return moved(block, value, [0, *range(2, self.rank), 1] if self.last else list(range(self.rank)))
 
     def sizes(self, values: Any) -> list[int]:
@@ -86,11 +86,11 @@ class Layout:
 
 
 @rule("Conv2D", "Conv3D", "DepthwiseConv2dNative")
-def conv(block: Block, op: Operation) -> str:
+def conv(block: ExportedBlock, op: Operation) -> str:
     """Filters have the channels in front in ONNX."""
     x, filters = op.inputs
     rank = rank_of(x)
-    layout = Layout(op, rank)
+    layout = OnnxLayout(op, rank)
     group = 1
     shape = filters.static_shape
     channels = x.static_shape[-1 if layout.last else 1] if x.static_shape else None
@@ -119,9 +119,9 @@ _POOLS = {"MaxPool": "MaxPool", "MaxPool3D": "MaxPool", "AvgPool": "AveragePool"
 
 
 @rule(*_POOLS)
-def pool(block: Block, op: Operation) -> str:
+def pool(block: ExportedBlock, op: Operation) -> str:
     rank = rank_of(op.inputs[0])
-    layout = Layout(op, rank)
+    layout = OnnxLayout(op, rank)
     kernel, strides = layout.sizes(op.attrs["ksize"]), layout.sizes(op.attrs["strides"])
     if len(list(op.attrs["ksize"])) == rank and (
         op.attrs["ksize"][0] != 1 or op.attrs["ksize"][-1 if layout.last else 1] != 1
@@ -141,17 +141,17 @@ def pool(block: Block, op: Operation) -> str:
 
 
 @rule("FusedBatchNormV3")
-def batch_norm(block: Block, op: Operation) -> list[str]:
+def batch_norm(block: ExportedBlock, op: Operation) -> list[str]:
     if op.attrs["is_training"]:
         raise UnimplementedError("A batch normalization in training has no form for inference: give training=False.")
-    layout = Layout(op, rank_of(op.inputs[0]))
+    layout = OnnxLayout(op, rank_of(op.inputs[0]))
     x, *rest = block.inputs(op)
     output = block.node("BatchNormalization", layout.inward(block, x), *rest, epsilon=float(op.attrs["epsilon"]))
     return [layout.outward(block, output), *rest[2:], *rest[2:]]
 
 
 @rule("LRN")
-def local_response(block: Block, op: Operation) -> str:
+def local_response(block: ExportedBlock, op: Operation) -> str:
     radius = op.attrs["depth_radius"]
     size = 2 * radius + 1
     source = moved(block, block.get(op.inputs[0]), [0, 3, 1, 2])
@@ -167,8 +167,8 @@ def local_response(block: Block, op: Operation) -> str:
 
 
 @rule("SpaceToDepth", "DepthToSpace")
-def blocks(block: Block, op: Operation) -> str:
-    layout = Layout(op, 4)
+def blocks(block: ExportedBlock, op: Operation) -> str:
+    layout = OnnxLayout(op, 4)
     attrs: dict[str, Any] = {"mode": "DCR"} if op.type == "DepthToSpace" else {}
     output = block.node(
         op.type, layout.inward(block, block.get(op.inputs[0])), blocksize=op.attrs["block_size"], **attrs
@@ -177,7 +177,7 @@ def blocks(block: Block, op: Operation) -> str:
 
 
 @rule("ResizeBilinear", "ResizeNearestNeighbor")
-def resize(block: Block, op: Operation) -> str:
+def resize(block: ExportedBlock, op: Operation) -> str:
     linear = op.type == "ResizeBilinear"
     corners, half = op.attrs["align_corners"], op.attrs["half_pixel_centers"]
     mode = "align_corners" if corners else "half_pixel" if half else "asymmetric"

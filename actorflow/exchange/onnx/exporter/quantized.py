@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from actorflow.errors import UnimplementedError
-from actorflow.exchange.onnx.exporter.block import Block, rank_of, rule, static
-from actorflow.exchange.onnx.exporter.networks import Layout
+from actorflow.exchange.onnx.exporter.block import ExportedBlock, rank_of, rule, static
+from actorflow.exchange.onnx.exporter.networks import OnnxLayout
 from actorflow.exchange.onnx.exporter.shapes import axes
 from actorflow.graph.tensor import Operation, Tensor
 
 
-def _stepped(block: Block, op: Operation, x: str) -> str:
+def _stepped(block: ExportedBlock, op: Operation, x: str) -> str:
     """`x`, rounded to steps: by a single scale, or by a scale for each row that is measured in the run. The pair stands right
     before the op, where runtimes look for it."""
     signed, limit = op.attrs["signed"], op.attrs["limit"]
@@ -31,7 +31,7 @@ def _stepped(block: Block, op: Operation, x: str) -> str:
     return _there_and_back(block, x, scale, zeros, axis=0)
 
 
-def _there_and_back(block: Block, x: str, scale: str, zero: str, **attrs: Any) -> str:
+def _there_and_back(block: ExportedBlock, x: str, scale: str, zero: str, **attrs: Any) -> str:
     whole = block.node("QuantizeLinear", x, scale, zero, **attrs)
     return str(block.node("DequantizeLinear", whole, scale, zero, **attrs))
 
@@ -43,7 +43,7 @@ def _known(tensor: Tensor) -> Any:
     return constant
 
 
-def _weights(block: Block, op: Operation, values: Any, axis: int) -> str:
+def _weights(block: ExportedBlock, op: Operation, values: Any, axis: int) -> str:
     """The weights as int8, with the scales that bring them back."""
     whole = block.constant(np.ascontiguousarray(values), name=op.inputs[1].op.name)
     scales = np.asarray(_known(op.inputs[2]))
@@ -51,7 +51,7 @@ def _weights(block: Block, op: Operation, values: Any, axis: int) -> str:
     return str(block.node("DequantizeLinear", whole, block.constant(scales), zeros, axis=axis))
 
 
-def _finished(block: Block, op: Operation, value: str, *, channel_axis: int) -> str:
+def _finished(block: ExportedBlock, op: Operation, value: str, *, channel_axis: int) -> str:
     bias = _known(op.inputs[3])
     if np.any(bias):
         shape = [-1] + [1] * (rank_of(op.outputs[0]) - 1 - channel_axis)
@@ -62,7 +62,7 @@ def _finished(block: Block, op: Operation, value: str, *, channel_axis: int) -> 
 
 
 @rule("Int8MatMul")
-def int8_matmul(block: Block, op: Operation) -> str:
+def int8_matmul(block: ExportedBlock, op: Operation) -> str:
     weights = _weights(block, op, _known(op.inputs[1]), 1)
     return _finished(
         block, op, block.node("MatMul", _stepped(block, op, block.get(op.inputs[0])), weights), channel_axis=1
@@ -70,12 +70,12 @@ def int8_matmul(block: Block, op: Operation) -> str:
 
 
 @rule("Int8Conv2D")
-def int8_conv2d(block: Block, op: Operation) -> str:
+def int8_conv2d(block: ExportedBlock, op: Operation) -> str:
     values = np.asarray(_known(op.inputs[1]))
     channels = (op.inputs[0].static_shape or (None,))[-1]
     if channels is None:
         raise UnimplementedError("The channels of a convolution are not known.")
-    layout = Layout(op, 4)
+    layout = OnnxLayout(op, 4)
     dilations = layout.sizes(op.attrs["dilations"])
     x = _stepped(block, op, layout.inward(block, block.get(op.inputs[0])))
     output = block.node(

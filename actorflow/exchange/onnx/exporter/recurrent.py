@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from actorflow.exchange.onnx.exporter.block import Block, rule, static
+from actorflow.exchange.onnx.exporter.block import ExportedBlock, rule, static
 from actorflow.exchange.onnx.exporter.control import value_info
 from actorflow.graph.tensor import Operation
 
 
 @rule("BlockLSTM")
-def block_lstm(block: Block, op: Operation) -> list[str]:
+def block_lstm(block: ExportedBlock, op: Operation) -> list[str]:
     _, x, c, h, *_ = block.inputs(op)
     count, sizes = static(op.inputs[0]), op.inputs[1].static_shape
     whole = count is not None and sizes is not None and sizes[0] == int(count)
     first = block.constant(np.array([0], np.int64))
     end = "" if whole else block.node("Unsqueeze", block.get(op.inputs[0]), first)
     steps = x if whole else block.node("Slice", x, first, end, first)
-    body = Block(block.file, block)
+    body = ExportedBlock(block.file, block)
     names = [block.file.fresh(f"{op.name}/{name}") for name in ("c", "h", "x")]
     outputs = _step(body, op, *names)
     ends = [body.node("Identity", value) for value in (outputs[1], outputs[6], *outputs)]
@@ -36,7 +36,7 @@ def block_lstm(block: Block, op: Operation) -> list[str]:
     return [block.node("Pad", output, pads) for output in states]
 
 
-def _step(body: Block, op: Operation, c: str, h: str, x: str) -> list[str]:
+def _step(body: ExportedBlock, op: Operation, c: str, h: str, x: str) -> list[str]:
     """The seven outputs of one step."""
     w, of_i, of_f, of_o, b = (body.get(tensor) for tensor in op.inputs[4:])
     kind = op.outputs[0].dtype

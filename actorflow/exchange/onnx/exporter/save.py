@@ -20,7 +20,7 @@ from actorflow.base.dtypes import DType, float32, int64, string
 from actorflow.engine.session.session import Session
 from actorflow.errors import InvalidArgumentError, UnimplementedError
 from actorflow.exchange.export.freezing import freeze
-from actorflow.exchange.onnx.exporter.block import RULES, Block, File
+from actorflow.exchange.onnx.exporter.block import RULES, ExportedBlock, ExportedFile
 from actorflow.exchange.onnx.exporter.control import frames_of
 from actorflow.exchange.onnx.ports import MapPort, OptionalPort, SequencePort
 from actorflow.exchange.onnx.protos import GraphProto, ModelProto, ValueInfoProto
@@ -160,8 +160,8 @@ def model_of(
     _check_rules(operations)
     if inputs is None:
         inputs = {op.name: f"{op.name}:0" for op in operations if op.type == "Placeholder"}
-    file = File(frames_of(operations), {*inputs, *outputs}, opset=opset)
-    block = Block(file)
+    file = ExportedFile(frames_of(operations), {*inputs, *outputs}, opset=opset)
+    block = ExportedBlock(file)
     proto = GraphProto(name="main")
     for name, text in inputs.items():
         tensor = graph.get_tensor_by_name(text)
@@ -198,7 +198,7 @@ def _inputs(nodes: Iterable[Any]) -> Iterator[str]:
                 yield from (output.name for output in attribute.g.output)
 
 
-def _zipped(block: Block, value: str, name: str, dtype: DType, keys: Any) -> Any:
+def _zipped(block: ExportedBlock, value: str, name: str, dtype: DType, keys: Any) -> Any:
     """Writes the maps of a tensor's rows, and gives the message of the output that they are."""
     words = keys.dtype == object
     labels = {"classlabels_strings" if words else "classlabels_int64s": keys.tolist()}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.errors import UnimplementedError
-from actorflow.exchange.onnx.exporter.block import Block, rank_of, rule
+from actorflow.exchange.onnx.exporter.block import ExportedBlock, rank_of, rule
 from actorflow.exchange.onnx.exporter.shapes import INT64, axes
 from actorflow.graph.tensor import Operation
 
@@ -30,7 +30,7 @@ _REDUCTIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 
 
 @rule(*_REDUCTIONS)
-def unsorted_segments(block: Block, op: Operation) -> str:
+def unsorted_segments(block: ExportedBlock, op: Operation) -> str:
     """Rows of a negative number count nowhere: they go into a segment behind the last segment, and it is cut off."""
     data, numbers, count = op.inputs
     reduction, first = _REDUCTIONS[op.type]
@@ -48,7 +48,7 @@ def unsorted_segments(block: Block, op: Operation) -> str:
 
 
 @rule("BroadcastArgs")
-def broadcast_args(block: Block, op: Operation) -> str:
+def broadcast_args(block: ExportedBlock, op: Operation) -> str:
     """The longer of two shapes, with the sizes of the other shape in the place of 1."""
     lengths = [None if tensor.static_shape is None else tensor.static_shape[0] for tensor in op.inputs]
     if None in lengths:

@@ -8,7 +8,7 @@ import numpy as np
 
 from actorflow.base.dtypes import as_dtype
 from actorflow.errors import UnimplementedError
-from actorflow.exchange.onnx.exporter.block import Block, rank_of, required, rule, static
+from actorflow.exchange.onnx.exporter.block import ExportedBlock, rank_of, required, rule, static
 from actorflow.exchange.onnx.types import code_of
 from actorflow.graph.tensor import Operation, Tensor
 
@@ -16,17 +16,17 @@ INT64 = as_dtype("int64")
 
 
 @rule("Const")
-def const(block: Block, op: Operation) -> str:
+def const(block: ExportedBlock, op: Operation) -> str:
     return block.constant(op.attrs["value"], name=op.name)
 
 
 @rule("Cast")
-def cast(block: Block, op: Operation) -> str:
+def cast(block: ExportedBlock, op: Operation) -> str:
     return str(block.node("Cast", *block.inputs(op), to=code_of(op.outputs[0].dtype)))
 
 
 @rule("Reshape")
-def reshape(block: Block, op: Operation) -> str:
+def reshape(block: ExportedBlock, op: Operation) -> str:
     """A size of 0 does not mean a copied size as in ONNX: it means an empty dimension."""
     sizes = static(op.inputs[1])
     zero = sizes is None or bool(np.any(np.asarray(sizes) == 0))
@@ -34,48 +34,48 @@ def reshape(block: Block, op: Operation) -> str:
 
 
 @rule("Transpose")
-def transpose(block: Block, op: Operation) -> str:
+def transpose(block: ExportedBlock, op: Operation) -> str:
     order = required(op.inputs[1], "The order of a transpose")
     return str(block.node("Transpose", block.get(op.inputs[0]), perm=[axis % len(order) for axis in order]))
 
 
-def moved(block: Block, value: str, order: list[int]) -> str:
+def moved(block: ExportedBlock, value: str, order: list[int]) -> str:
     """A value with its dimensions in another order."""
     return value if order == sorted(order) else str(block.node("Transpose", value, perm=order))
 
 
-def axes(block: Block, *values: Any) -> str:
+def axes(block: ExportedBlock, *values: Any) -> str:
     """A vector of axes."""
     return block.constant(np.array(values, np.int64))
 
 
 @rule("ExpandDims")
-def expand_dims(block: Block, op: Operation) -> str:
+def expand_dims(block: ExportedBlock, op: Operation) -> str:
     return str(block.node("Unsqueeze", block.get(op.inputs[0]), axes(block, *required(op.inputs[1], "An axis"))))
 
 
 @rule("Squeeze")
-def squeeze(block: Block, op: Operation) -> str:
+def squeeze(block: ExportedBlock, op: Operation) -> str:
     places = list(op.attrs.get("squeeze_dims") or op.attrs.get("axis") or ())
     operands = [axes(block, *places)] if places else []
     return str(block.node("Squeeze", *block.inputs(op), *operands))
 
 
 @rule("ConcatV2")
-def concat(block: Block, op: Operation) -> str:
+def concat(block: ExportedBlock, op: Operation) -> str:
     *parts, last = op.inputs
     return str(block.node("Concat", *map(block.get, parts), axis=required(last, "The axis of a join")[0]))
 
 
 @rule("Pack")
-def pack(block: Block, op: Operation) -> str:
+def pack(block: ExportedBlock, op: Operation) -> str:
     axis = op.attrs["axis"]
     parts = [block.node("Unsqueeze", value, axes(block, axis)) for value in block.inputs(op)]
     return str(block.node("Concat", *parts, axis=axis))
 
 
 @rule("Unpack")
-def unpack(block: Block, op: Operation) -> list[str]:
+def unpack(block: ExportedBlock, op: Operation) -> list[str]:
     axis, count = op.attrs["axis"], len(op.outputs)
     if not count:
         return []
@@ -85,7 +85,7 @@ def unpack(block: Block, op: Operation) -> list[str]:
 
 
 @rule("Split")
-def split(block: Block, op: Operation) -> list[str]:
+def split(block: ExportedBlock, op: Operation) -> list[str]:
     source, axis = op.inputs
     (place,) = required(axis, "The axis of a split")
     outputs: list[str] = block.node(
@@ -95,7 +95,7 @@ def split(block: Block, op: Operation) -> list[str]:
 
 
 @rule("SplitV")
-def split_v(block: Block, op: Operation) -> list[str]:
+def split_v(block: ExportedBlock, op: Operation) -> list[str]:
     source, sizes, axis = op.inputs
     lengths = required(sizes, "The sizes of a split")
     (place,) = required(axis, "The axis of a split")
@@ -111,7 +111,7 @@ def split_v(block: Block, op: Operation) -> list[str]:
 
 
 @rule("Slice")
-def slice_(block: Block, op: Operation) -> str:
+def slice_(block: ExportedBlock, op: Operation) -> str:
     """A size of -1 means all that is behind the begin."""
     source, begin, size = op.inputs
     start, length = block.whole(begin), static(size)
@@ -133,7 +133,7 @@ def slice_(block: Block, op: Operation) -> str:
 
 
 @rule("StridedSlice")
-def strided_slice(block: Block, op: Operation) -> str:
+def strided_slice(block: ExportedBlock, op: Operation) -> str:
     """Dimension by dimension of the index: a place, a range, a new dimension, or all that are between."""
     source, begin, end, strides = op.inputs
     steps = required(strides, "A step")
@@ -178,7 +178,7 @@ def strided_slice(block: Block, op: Operation) -> str:
     return str(block.node("Unsqueeze", current, axes(block, *new)) if new else current)
 
 
-def _number(block: Block, vector: Tensor, at: int) -> Any:
+def _number(block: ExportedBlock, vector: Tensor, at: int) -> Any:
     """An element of a vector: a number if known, else the name of a vector with one element."""
     constant = static(vector)
     if constant is not None:
@@ -186,7 +186,7 @@ def _number(block: Block, vector: Tensor, at: int) -> Any:
     return block.node("Slice", block.whole(vector), axes(block, at), axes(block, at + 1), axes(block, 0))
 
 
-def _behind(block: Block, first: Any) -> Any:
+def _behind(block: ExportedBlock, first: Any) -> Any:
     """The end of a range that has one element. Behind -1 is the end."""
     if isinstance(first, int):
         return first + 1 if first != -1 else np.iinfo(np.int64).max
@@ -194,7 +194,7 @@ def _behind(block: Block, first: Any) -> Any:
     return block.node("Where", block.node("Equal", after, axes(block, 0)), axes(block, np.iinfo(np.int64).max), after)
 
 
-def _vector(block: Block, values: list[Any]) -> str:
+def _vector(block: ExportedBlock, values: list[Any]) -> str:
     if all(isinstance(value, (int, np.integer)) for value in values):
         return axes(block, *values)
     parts = [axes(block, value) if isinstance(value, (int, np.integer)) else value for value in values]
@@ -202,7 +202,7 @@ def _vector(block: Block, values: list[Any]) -> str:
 
 
 @rule("Gather", "GatherV2")
-def gather(block: Block, op: Operation) -> str:
+def gather(block: ExportedBlock, op: Operation) -> str:
     axis = required(op.inputs[2], "The axis of a gather")[0] if len(op.inputs) > 2 else 0
     batch = op.attrs.get("batch_dims", 0)
     if not batch:
@@ -214,7 +214,7 @@ def gather(block: Block, op: Operation) -> str:
 
 
 @rule("GatherNd")
-def gather_nd(block: Block, op: Operation) -> str:
+def gather_nd(block: ExportedBlock, op: Operation) -> str:
     return str(
         block.node(
             "GatherND", block.get(op.inputs[0]), block.whole(op.inputs[1]), batch_dims=op.attrs.get("batch_dims", 0)
@@ -231,7 +231,7 @@ _SCATTERS = {
 
 
 @rule(*_SCATTERS)
-def scatter(block: Block, op: Operation) -> str:
+def scatter(block: ExportedBlock, op: Operation) -> str:
     x, indices, updates = op.inputs
     return str(
         block.node("ScatterND", block.get(x), block.whole(indices), block.get(updates), reduction=_SCATTERS[op.type])
@@ -239,7 +239,7 @@ def scatter(block: Block, op: Operation) -> str:
 
 
 @rule("ScatterNd")
-def scatter_nd(block: Block, op: Operation) -> str:
+def scatter_nd(block: ExportedBlock, op: Operation) -> str:
     indices, updates, sizes = op.inputs
     if not (op.outputs[0].dtype.is_floating or op.outputs[0].dtype.is_integer):
         raise UnimplementedError("ONNX adds up numbers alone.")
@@ -249,12 +249,12 @@ def scatter_nd(block: Block, op: Operation) -> str:
 
 
 @rule("Pad", "PadV2")
-def pad(block: Block, op: Operation) -> str:
+def pad(block: ExportedBlock, op: Operation) -> str:
     padding = [block.get(op.inputs[2])] if op.type == "PadV2" else []
     return str(block.node("Pad", block.get(op.inputs[0]), _widths(block, op.inputs[1]), *padding))
 
 
-def _widths(block: Block, pairs: Tensor) -> str:
+def _widths(block: ExportedBlock, pairs: Tensor) -> str:
     """All widths in front, then all behind."""
     constant = static(pairs)
     if constant is not None:
@@ -264,60 +264,60 @@ def _widths(block: Block, pairs: Tensor) -> str:
 
 
 @rule("MirrorPad")
-def mirror_pad(block: Block, op: Operation) -> str:
+def mirror_pad(block: ExportedBlock, op: Operation) -> str:
     if op.attrs["mode"] != "REFLECT":
         raise UnimplementedError("ONNX mirrors without the border alone: mode 'REFLECT'.")
     return str(block.node("Pad", block.get(op.inputs[0]), _widths(block, op.inputs[1]), mode="reflect"))
 
 
 @rule("Tile", "BroadcastTo")
-def tile(block: Block, op: Operation) -> str:
+def tile(block: ExportedBlock, op: Operation) -> str:
     kind = "Tile" if op.type == "Tile" else "Expand"
     return str(block.node(kind, block.get(op.inputs[0]), block.whole(op.inputs[1])))
 
 
 @rule("Fill")
-def fill(block: Block, op: Operation) -> str:
+def fill(block: ExportedBlock, op: Operation) -> str:
     return str(block.node("Expand", block.get(op.inputs[1]), block.whole(op.inputs[0])))
 
 
 @rule("ZerosLike", "OnesLike")
-def like(block: Block, op: Operation) -> str:
+def like(block: ExportedBlock, op: Operation) -> str:
     value = np.full(1, op.type == "OnesLike").astype(op.outputs[0].dtype.numpy_dtype)
     return str(block.node("ConstantOfShape", block.node("Shape", *block.inputs(op)), value=value))
 
 
 @rule("Range")
-def range_(block: Block, op: Operation) -> str:
+def range_(block: ExportedBlock, op: Operation) -> str:
     return str(block.node("Range", *block.inputs(op)))
 
 
-def _in_type(block: Block, op: Operation, value: str) -> str:
+def _in_type(block: ExportedBlock, op: Operation, value: str) -> str:
     return block.cast(value, INT64, op.outputs[0].dtype)
 
 
 @rule("Shape")
-def shape(block: Block, op: Operation) -> str:
+def shape(block: ExportedBlock, op: Operation) -> str:
     return _in_type(block, op, block.node("Shape", *block.inputs(op)))
 
 
 @rule("ShapeN")
-def shapes(block: Block, op: Operation) -> list[str]:
+def shapes(block: ExportedBlock, op: Operation) -> list[str]:
     return [_in_type(block, op, block.node("Shape", value)) for value in block.inputs(op)]
 
 
 @rule("Size")
-def size(block: Block, op: Operation) -> str:
+def size(block: ExportedBlock, op: Operation) -> str:
     return _in_type(block, op, block.node("Size", *block.inputs(op)))
 
 
 @rule("Rank")
-def rank(block: Block, op: Operation) -> str:
+def rank(block: ExportedBlock, op: Operation) -> str:
     return block.constant(np.int32(rank_of(op.inputs[0])))
 
 
 @rule("OneHot")
-def one_hot(block: Block, op: Operation) -> str:
+def one_hot(block: ExportedBlock, op: Operation) -> str:
     """ONNX counts negative places from the end. Here they are no places, so they become a place beyond the depth."""
     indices, depth, on, off = op.inputs
     places, deep = block.whole(indices), block.whole(depth)
@@ -327,7 +327,7 @@ def one_hot(block: Block, op: Operation) -> str:
 
 
 @rule("ReverseV2")
-def reverse(block: Block, op: Operation) -> str:
+def reverse(block: ExportedBlock, op: Operation) -> str:
     places = required(op.inputs[1], "An axis")
     if not places:
         return str(block.node("Identity", block.get(op.inputs[0])))
@@ -341,7 +341,7 @@ def reverse(block: Block, op: Operation) -> str:
 
 
 @rule("ReverseSequence")
-def reverse_sequence(block: Block, op: Operation) -> str:
+def reverse_sequence(block: ExportedBlock, op: Operation) -> str:
     time, batch = op.attrs["seq_dim"], op.attrs["batch_dim"]
     if sorted((time, batch)) != [0, 1]:
         raise UnimplementedError("ONNX reverses sequences along dimensions 0 and 1 alone.")
@@ -353,19 +353,19 @@ def reverse_sequence(block: Block, op: Operation) -> str:
 
 
 @rule("TopKV2")
-def top_k(block: Block, op: Operation) -> list[str]:
+def top_k(block: ExportedBlock, op: Operation) -> list[str]:
     count = block.node("Reshape", block.whole(op.inputs[1]), axes(block, 1))
     values, places = block.node("TopK", block.get(op.inputs[0]), count, axis=-1, sorted=1, count=2)
     return [values, block.cast(places, INT64, op.outputs[1].dtype)]
 
 
 @rule("Where")
-def where(block: Block, op: Operation) -> str:
+def where(block: ExportedBlock, op: Operation) -> str:
     return str(block.node("Transpose", block.node("NonZero", *block.inputs(op)), perm=[1, 0]))
 
 
 @rule("MatrixBandPart")
-def band(block: Block, op: Operation) -> str:
+def band(block: ExportedBlock, op: Operation) -> str:
     """The lower triangle, then its upper triangle. A negative number keeps all of a side."""
     (lower,), (upper,) = (required(value, "The width of a band") for value in op.inputs[1:])
     current = block.get(op.inputs[0])

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from actorflow.errors import UnimplementedError
-from actorflow.exchange.onnx.exporter.block import Block, rank_of, rule, static
-from actorflow.exchange.onnx.exporter.networks import Layout, reordered
+from actorflow.exchange.onnx.exporter.block import ExportedBlock, rank_of, rule, static
+from actorflow.exchange.onnx.exporter.networks import OnnxLayout, reordered
 from actorflow.exchange.onnx.exporter.shapes import axes
 from actorflow.graph.tensor import Operation
 
 
-def _pads(op: Operation, layout: Layout, sizes: Any, reaches: Any, strides: Any) -> list[tuple[int, int]]:
+def _pads(op: Operation, layout: OnnxLayout, sizes: Any, reaches: Any, strides: Any) -> list[tuple[int, int]]:
     """The pads of the convolution that is turned round, before and behind its source of known sizes."""
     kind = op.attrs["padding"]
     if kind == "VALID":
@@ -28,11 +28,11 @@ def _pads(op: Operation, layout: Layout, sizes: Any, reaches: Any, strides: Any)
 
 
 @rule("Conv2DBackpropInput", "Conv3DBackpropInputV2")
-def conv_transpose(block: Block, op: Operation) -> str:
+def conv_transpose(block: ExportedBlock, op: Operation) -> str:
     """The result of ONNX gets the sizes that are asked for: rows at its end are cut off, or are zeros."""
     size_tensor, filters, x = op.inputs
     rank = rank_of(x)
-    layout, shape = Layout(op, rank), filters.static_shape
+    layout, shape = OnnxLayout(op, rank), filters.static_shape
     channels = (op.outputs[0].static_shape or (None,) * rank)[-1 if layout.last else 1]
     if shape is None or None in shape:
         raise UnimplementedError("The filters of a convolution turned round are not known.")

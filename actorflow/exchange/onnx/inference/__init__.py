@@ -6,7 +6,7 @@ A session belongs to no event loop. It has an engine for each loop that awaits i
 Names and shapes come from the file, or from a signature; so errors about a feed speak of the file's inputs.
 
 arguments.py   `NodeArg` and `ModelMetadata`: what the file says of itself
-engine.py      `Engine`: a variant of a model on one event loop, with its batches
+engine.py      `InferenceEngine`: a variant of a model on one event loop, with its batches
 feeding.py     the values of a feed as arrays that fit, and results in onnxruntime's form
 interface.py   `Interface`: inputs and outputs of a model, the check of a feed, and the graph that it asks for
 loading.py     `load_model`: a model file of any kind

@@ -1,4 +1,4 @@
-"""`Engine`: a variant of a model on one event loop, with its batches."""
+"""`InferenceEngine`: a variant of a model on one event loop, with its batches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from actorflow.exchange.onnx.inference.interface import Variant
 from actorflow.graph.tensor import Tensor
 
 
-class Engine:
+class InferenceEngine:
     """Runs a variant on the event loop that it was made on.
 
     Args:

@@ -23,7 +23,7 @@ from actorflow.engine.session.awaitables import refuse_await
 from actorflow.engine.session.settings import SessionLimits
 from actorflow.errors import FailedPreconditionError
 from actorflow.exchange.onnx.inference.arguments import ModelMetadata, NodeArg
-from actorflow.exchange.onnx.inference.engine import Engine, check_rows
+from actorflow.exchange.onnx.inference.engine import InferenceEngine, check_rows
 from actorflow.exchange.onnx.inference.interface import Interface, Variant
 from actorflow.exchange.onnx.inference.model import OnnxModel
 from actorflow.exchange.onnx.inference.options import (
@@ -99,7 +99,7 @@ class InferenceSession:
         self._trace = Trace() if self._options.enable_profiling else None
         self._begun = time.monotonic_ns()
         self._lock = threading.Lock()
-        self._engines: dict[tuple[int, int], Engine] = {}
+        self._engines: dict[tuple[int, int], InferenceEngine] = {}
         self._driver: LoopDriver | None = None
         self._closed = False
 
@@ -275,7 +275,7 @@ class InferenceSession:
             raise terminated()
         return await _unless_terminated(options, engine.run(names, values, timeout))
 
-    def _engine(self, variant: Variant) -> Engine:
+    def _engine(self, variant: Variant) -> InferenceEngine:
         """The engine for a variant on the running loop."""
         if self._closed:
             raise FailedPreconditionError(
@@ -288,7 +288,7 @@ class InferenceSession:
             return engine
         with self._lock:
             self._engines = {k: kept for k, kept in self._engines.items() if not kept.loop.is_closed()}
-            engine = self._engines[key] = Engine(
+            engine = self._engines[key] = InferenceEngine(
                 variant,
                 self._model.start,
                 dict(self._providers.devices),

@@ -12,7 +12,7 @@ from typing import Any
 from actorflow.errors import InvalidArgumentError, OpError
 from actorflow.frontends.generation.http.asked import check_fields, flag, prompts_of, rules_of, stops_of
 from actorflow.frontends.generation.http.events import DONE, HEADERS, KIND, event
-from actorflow.frontends.generation.model import Engine
+from actorflow.frontends.generation.model import GenerationEngine
 from actorflow.frontends.generation.stream import Stream, merged
 from actorflow.frontends.http.answers import Answer, Streamed
 from actorflow.frontends.serving.protocols.answers import ok, refused
@@ -57,7 +57,7 @@ class Completion:
         return {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer}
 
 
-def begin(engine: Engine, content: dict[str, Any], timeout: float | None) -> Completion:
+def begin(engine: GenerationEngine, content: dict[str, Any], timeout: float | None) -> Completion:
     """The streams that a request asks for: all of them, or none.
 
     Args:
@@ -97,7 +97,7 @@ def begin(engine: Engine, content: dict[str, Any], timeout: float | None) -> Com
     return completion
 
 
-def _text(engine: Engine, prompt: str | list[int]) -> str:
+def _text(engine: GenerationEngine, prompt: str | list[int]) -> str:
     if isinstance(prompt, str):
         return prompt
     return "" if engine.tokenizer is None else engine.tokenizer.decode(engine.tokens(prompt))

@@ -8,13 +8,13 @@ from typing import Any
 from actorflow.errors import InvalidArgumentError, OpError
 from actorflow.frontends.generation.http.asked import PARAMETERS, check_fields, rules_of, stops_of
 from actorflow.frontends.generation.http.events import HEADERS, KIND, event
-from actorflow.frontends.generation.model import Engine
+from actorflow.frontends.generation.model import GenerationEngine
 from actorflow.frontends.generation.stream import Stream
 from actorflow.frontends.http.answers import Answer, Streamed
 from actorflow.frontends.serving.protocols.answers import ok
 
 
-def begin(engine: Engine, content: dict[str, Any], timeout: float | None) -> Stream:
+def begin(engine: GenerationEngine, content: dict[str, Any], timeout: float | None) -> Stream:
     """The stream that a request asks for.
 
     Args:

@@ -16,19 +16,19 @@ from actorflow.frontends.ext.asgi import Receive
 from actorflow.frontends.generation.description import METHOD
 from actorflow.frontends.generation.http import completions, generate, page, tensors
 from actorflow.frontends.generation.http.asked import MOST_BODY
-from actorflow.frontends.generation.model import Engine, generates
+from actorflow.frontends.generation.model import GenerationEngine, generates
 from actorflow.frontends.generation.scheduler import Limits
 from actorflow.frontends.http.answers import Answer, Streamed
 from actorflow.frontends.serving.protocols.bodies import load_json
 from actorflow.frontends.serving.protocols.inference import time_limit
 from actorflow.frontends.serving.protocols.questions import named
-from actorflow.frontends.serving.protocols.routes import Route
+from actorflow.frontends.serving.protocols.routes import PathRoute
 
 if TYPE_CHECKING:
     from actorflow.frontends.serving.application import Application
     from actorflow.frontends.serving.model import Model
     from actorflow.frontends.serving.plugin import Piece
-    from actorflow.frontends.serving.protocols.kserve import Request
+    from actorflow.frontends.serving.protocols.kserve import InferenceRequest
     from actorflow.frontends.serving.versions import Served
 
 _PATH = re.compile(r"^/v2/models/(?P<model>[^/]+)(?:/versions/(?P<version>[^/]+))?/(?P<view>generate(?:_stream)?)/?$")
@@ -39,13 +39,13 @@ class Generation:
 
     methods: Collection[str] = (METHOD,)
 
-    async def open(self, session: Session, source: Source, batching: Batching) -> Engine | None:
+    async def open(self, session: Session, source: Source, batching: Batching) -> GenerationEngine | None:
         """The steps of a model that was loaded; None for a model that does not generate."""
         if not generates(source.signatures):
             return None
         running = batching.max_size
         limits = Limits(running, batching.max_queued, max(running, Limits().max_step_tokens))
-        engine = Engine(session, source.signatures, limits, None)
+        engine = GenerationEngine(session, source.signatures, limits, None)
         await engine.start()
         return engine
 
@@ -92,10 +92,10 @@ class Generation:
                 application.measures.request(name, "generate", status, time.perf_counter() - begun)
 
     def pieces(
-        self, model: Model, request: Request, timeout: float | None, is_streamed: bool
+        self, model: Model, request: InferenceRequest, timeout: float | None, is_streamed: bool
     ) -> AsyncGenerator[Piece, None] | None:
         """The answer to a request in tensors that has a text; None for others."""
-        if tensors.TEXT not in request.inputs or not any(isinstance(part, Engine) for part in model.parts):
+        if tensors.TEXT not in request.inputs or not any(isinstance(part, GenerationEngine) for part in model.parts):
             return None
         stream = tensors.begin(_engine("The model", model), request, timeout)
         return tensors.pieces(stream, is_streamed)
@@ -113,7 +113,7 @@ async def _generate(
     application: Application, target: re.Match[str], values: dict[str, Any], seconds: float | None
 ) -> Answer | Streamed:
     name = urllib.parse.unquote(target["model"])
-    version, engine = _version(application, name, Route("kserve", "", name, target["version"]).number)
+    version, engine = _version(application, name, PathRoute("kserve", "", name, target["version"]).number)
     stream = generate.begin(engine, values, seconds)
     facts = {"model_name": name, "model_version": str(version)}
     if isinstance(values.get("id"), str):
@@ -123,16 +123,16 @@ async def _generate(
     return await generate.whole(stream, facts)
 
 
-def _version(application: Application, name: str, number: int | None) -> tuple[int, Engine]:
+def _version(application: Application, name: str, number: int | None) -> tuple[int, GenerationEngine]:
     """The version and the steps of a model. Raises NotFoundError for a model that is absent, or does not generate, and
     InvalidArgumentError for a model whose answers are no text."""
     version, model = named(application.served, name).find(number)
     return version, _engine(f"The model {name!r}", model)
 
 
-def _engine(what: str, model: Model) -> Engine:
+def _engine(what: str, model: Model) -> GenerationEngine:
     for part in model.parts:
-        if isinstance(part, Engine):
+        if isinstance(part, GenerationEngine):
             if part.tokenizer is None:
                 raise InvalidArgumentError(
                     f"{what} has no tokenizer, so its answers are no text, which requests to a server are for.",
@@ -145,7 +145,7 @@ def _engine(what: str, model: Model) -> Engine:
 def _writes(served: Served) -> bool:
     """Whether its newest version generates text."""
     parts = served.find()[1].parts if served.available() else ()
-    return any(isinstance(part, Engine) and part.tokenizer is not None for part in parts)
+    return any(isinstance(part, GenerationEngine) and part.tokenizer is not None for part in parts)
 
 
 PLUGIN = Generation()

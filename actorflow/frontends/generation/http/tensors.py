@@ -9,12 +9,12 @@ import numpy as np
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.frontends.generation.http.asked import PARAMETERS, check_fields, rules_of, stops_of
-from actorflow.frontends.generation.model import Engine
+from actorflow.frontends.generation.model import GenerationEngine
 from actorflow.frontends.generation.stream import Stream
 from actorflow.frontends.serving.plugin import Piece
 
 if TYPE_CHECKING:
-    from actorflow.frontends.serving.protocols.kserve import Request
+    from actorflow.frontends.serving.protocols.kserve import InferenceRequest
 
 TEXT = "text_input"
 """The name of the input."""
@@ -22,7 +22,7 @@ _OTHER = frozenset(("timeout", "signature_name", "binary_data_output"))
 """Parameters that every request may have."""
 
 
-def begin(engine: Engine, request: Request, timeout: float | None) -> Stream:
+def begin(engine: GenerationEngine, request: InferenceRequest, timeout: float | None) -> Stream:
     """The stream that a request asks for.
 
     Args:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.frontends.serving.model import Call
+from actorflow.frontends.serving.model import ModelCall
 from actorflow.frontends.serving.protocols import kserve
 
 _MOST = 128
@@ -30,8 +30,8 @@ class Form:
 
     size: the bytes of their tensors.
     inputs: type, count, place and shape of each tensor, in the order of the signature.
-    key, rows, names, wanted: see `Call`.
-    order: see `Call`.
+    key, rows, names, wanted: see `ModelCall`.
+    order: see `ModelCall`.
     timeout: after how many seconds the answer has no use any more, as the JSON says.
     answers: writes their answers.
     """
@@ -46,12 +46,12 @@ class Form:
     timeout: float | None
     answers: kserve.AnswerForm
 
-    def call(self, body: bytes, at: int) -> Call:
+    def call(self, body: bytes, at: int) -> ModelCall:
         """The call of a request of this form, whose tensors begin `at` a place of its body."""
         arrays = [
             np.frombuffer(body, dtype, count, at + begin).reshape(shape) for dtype, count, begin, shape in self.inputs
         ]
-        return Call(self.key, arrays, self.rows, self.names, self.wanted)
+        return ModelCall(self.key, arrays, self.rows, self.names, self.wanted)
 
 
 def without_id(content: bytes) -> tuple[bytes, str]:
@@ -67,8 +67,8 @@ def without_id(content: bytes) -> tuple[bytes, str]:
 def remember(
     known: dict[bytes, Form],
     content: bytes,
-    request: kserve.Request,
-    call: Call,
+    request: kserve.InferenceRequest,
+    call: ModelCall,
     timeout: float | None,
     answers: kserve.AnswerForm,
 ) -> None:

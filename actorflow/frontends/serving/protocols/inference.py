@@ -1,4 +1,4 @@
-"""`Inference`: what a request asks a model, and how its outputs become the answer."""
+"""`InferenceCall`: what a request asks a model, and how its outputs become the answer."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from actorflow.errors import InvalidArgumentError
 from actorflow.exchange.sources.signature import Signature
 from actorflow.frontends.http.answers import JSON, Answer
-from actorflow.frontends.serving.model import Call, Model
+from actorflow.frontends.serving.model import Model, ModelCall
 from actorflow.frontends.serving.protocols import forms, kserve, rest
 from actorflow.frontends.serving.protocols.answers import ok
 from actorflow.frontends.serving.protocols.pieces import USUAL, Work, load
-from actorflow.frontends.serving.protocols.routes import Route
+from actorflow.frontends.serving.protocols.routes import PathRoute
 from actorflow.frontends.serving.versions import Served
 
 _BYTES = b"application/octet-stream"
@@ -34,7 +34,7 @@ class InferenceHead:
     """
 
     path: str
-    route: Route
+    route: PathRoute
     seconds: float | None
     json_length: str | None
     json_size: int | None
@@ -42,7 +42,7 @@ class InferenceHead:
     error: InvalidArgumentError | None
 
     @staticmethod
-    def of(path: str, route: Route, headers: Mapping[bytes, bytes], most_seconds: float | None) -> InferenceHead:
+    def of(path: str, route: PathRoute, headers: Mapping[bytes, bytes], most_seconds: float | None) -> InferenceHead:
         """The head of a request.
 
         Args:
@@ -64,7 +64,7 @@ class InferenceHead:
         return InferenceHead(path, route, seconds, length, size, encoding, error)
 
 
-class Inference(NamedTuple):
+class InferenceCall(NamedTuple):
     """A request that a step answers.
 
     model: answers.
@@ -74,12 +74,12 @@ class Inference(NamedTuple):
     """
 
     model: Model
-    call: Call
+    call: ModelCall
     timeout: float | None
     answer: Callable[[Sequence[Any]], Answer]
 
 
-def inference(head: InferenceHead, served: Served, body: bytes, work: Work = USUAL) -> Inference:
+def inference(head: InferenceHead, served: Served, body: bytes, work: Work = USUAL) -> InferenceCall:
     """The call of a model that a request asks for.
 
     Args:
@@ -102,21 +102,21 @@ def inference(head: InferenceHead, served: Served, body: bytes, work: Work = USU
     if route.view == ":predict":
         inputs, by_rows = rest.predict_inputs(content, signature)
         call = model.call(signature, inputs)
-        return Inference(model, call, limit, lambda target: ok(rest.predict_answer(call.named(target), by_rows)))
+        return InferenceCall(model, call, limit, lambda target: ok(rest.predict_answer(call.named(target), by_rows)))
     method = route.view[1:]
     call = model.call(signature, rest.examples(content, signature, method))
     rows = len(content["examples"])
-    return Inference(model, call, limit, lambda target: ok(rest.results(call.named(target), method, rows)))
+    return InferenceCall(model, call, limit, lambda target: ok(rest.results(call.named(target), method, rows)))
 
 
-def _of_kserve(head: InferenceHead, name: str, version: int, model: Model, body: bytes, work: Work) -> Inference:
+def _of_kserve(head: InferenceHead, name: str, version: int, model: Model, body: bytes, work: Work) -> InferenceCall:
     size = head.json_size
     if size is not None:
         content, identifier = forms.without_id(body[:size])
         form = model.forms.get(content)
         if form is not None and len(body) == size + form.size:
             timeout = least(head.seconds, form.timeout)
-            return Inference(
+            return InferenceCall(
                 model, form.call(body, size), timeout, partial(_answer, form.answers, form.order, identifier)
             )
     content, at = kserve.split(body, head.json_length)
@@ -126,10 +126,10 @@ def _of_kserve(head: InferenceHead, name: str, version: int, model: Model, body:
     order = call.order
     if head.json_length is not None:
         forms.remember(model.forms, content, request, call, timeout, answers)
-    return Inference(model, call, least(head.seconds, timeout), partial(_answer, answers, order, request.id))
+    return InferenceCall(model, call, least(head.seconds, timeout), partial(_answer, answers, order, request.id))
 
 
-def kserve_call(model: Model, request: kserve.Request) -> tuple[Signature, Call, float | None]:
+def kserve_call(model: Model, request: kserve.InferenceRequest) -> tuple[Signature, ModelCall, float | None]:
     """The signature that a request of the Open Inference Protocol names, the call of it, and the seconds that it leaves.
 
     Args:

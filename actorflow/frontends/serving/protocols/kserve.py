@@ -37,7 +37,7 @@ _MOST_HEADS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class InferenceRequest:
     """An inference request: its inputs as arrays, the outputs that it asks for, and which of them as bytes."""
 
     inputs: dict[str, Any]
@@ -115,7 +115,7 @@ def split(body: bytes, json_length: str | None) -> tuple[bytes, int]:
     return body[:at], at
 
 
-def read(head: bytes, body: bytes, at: int, work: Work) -> Request:
+def read(head: bytes, body: bytes, at: int, work: Work) -> InferenceRequest:
     """A request.
 
     Args:
@@ -135,7 +135,7 @@ def read(head: bytes, body: bytes, at: int, work: Work) -> Request:
         inputs[entry.name] = array
     if at != len(data):
         raise InvalidArgumentError(f"{len(data) - at} bytes behind the last tensor belong to no input.")
-    return Request(inputs, form.outputs, form.binary, form.all_binary, form.id, form.parameters)
+    return InferenceRequest(inputs, form.outputs, form.binary, form.all_binary, form.id, form.parameters)
 
 
 def _form(content: Mapping[str, Any]) -> _Form:
@@ -298,7 +298,9 @@ class AnswerForm:
     heads: dict[Any, bytes] = field(default_factory=dict)
 
     @staticmethod
-    def of(request: Request, name: str, version: int, signature: Signature, wanted: Sequence[str]) -> AnswerForm:
+    def of(
+        request: InferenceRequest, name: str, version: int, signature: Signature, wanted: Sequence[str]
+    ) -> AnswerForm:
         """The form of the answers to a request.
 
         Args:

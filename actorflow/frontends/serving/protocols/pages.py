@@ -34,7 +34,7 @@ _STYLE = (
 )
 
 
-class Entry(NamedTuple):
+class PageEntry(NamedTuple):
     """A signature of a model that answers."""
 
     model: str
@@ -73,13 +73,13 @@ class Entry(NamedTuple):
         return f"curl{token} -d {shlex.quote(json.dumps(self.example))} {shlex.quote(base + self.path)}"
 
 
-def entries(models: Mapping[str, Served]) -> Iterator[Entry]:
+def entries(models: Mapping[str, Served]) -> Iterator[PageEntry]:
     """The signatures of all models that answer."""
     for name, served in models.items():
         if versions := served.available():
             signatures = served.find(None)[1].signatures
             for key in sorted(signatures, key=lambda key: (key != DEFAULT, key)):
-                yield Entry(name, versions, key, signatures[key])
+                yield PageEntry(name, versions, key, signatures[key])
 
 
 def lines(models: Mapping[str, Served], base: str, with_token: bool) -> list[str]:

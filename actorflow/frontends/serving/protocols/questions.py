@@ -11,7 +11,7 @@ from actorflow.frontends.serving.measures import Measures
 from actorflow.frontends.serving.protocols import kserve, rest
 from actorflow.frontends.serving.protocols.answers import ok
 from actorflow.frontends.serving.protocols.pages import openapi
-from actorflow.frontends.serving.protocols.routes import Route, route
+from actorflow.frontends.serving.protocols.routes import PathRoute, route
 from actorflow.frontends.serving.protocols.writing import dump_json
 from actorflow.frontends.serving.versions import Served
 
@@ -92,7 +92,7 @@ def index(models: Mapping[str, Served]) -> list[dict[str, str]]:
     ]
 
 
-def _of_rest(target: Route, served: Served) -> Answer:
+def _of_rest(target: PathRoute, served: Served) -> Answer:
     number = target.number
     if target.view:
         version, model = served.find(number, target.label)
@@ -107,7 +107,7 @@ def _of_rest(target: Route, served: Served) -> Answer:
     return ok(rest.status(versions))
 
 
-def _of_kserve(target: Route, served: Served, measures: Measures, most_rows: int) -> Answer:
+def _of_kserve(target: PathRoute, served: Served, measures: Measures, most_rows: int) -> Answer:
     name, number = served.name, target.number
     if target.view == "ready":
         ready = answers(served, number)

@@ -18,7 +18,7 @@ from actorflow.errors import InvalidArgumentError
 from actorflow.exchange.sources.signature import CLASSIFY, REGRESS, Port, Signature
 from actorflow.exchange.sources.source import DEFAULT
 from actorflow.frontends.serving.protocols.pieces import array_of
-from actorflow.frontends.serving.protocols.writing import PIECE, Rows
+from actorflow.frontends.serving.protocols.writing import PIECE, WrittenRows
 from actorflow.frontends.serving.versions import Version
 from actorflow.graph.graphdef.attributes import shape_proto
 from actorflow.graph.graphdef.protos import DATA_TYPES
@@ -195,7 +195,7 @@ def predict_answer(outputs: Mapping[str, Any], by_rows: bool) -> dict[str, Any]:
         columns = [_listed(value[begin:end], width) for value in values.values()]
         return [dict(zip(values, row)) for row in zip(*columns)]
 
-    return {"predictions": part(0, first) if first * width <= PIECE else Rows(first, width, part)}
+    return {"predictions": part(0, first) if first * width <= PIECE else WrittenRows(first, width, part)}
 
 
 def _listed(rows: Any, width: int) -> Any:
@@ -310,7 +310,7 @@ def results(outputs: Mapping[str, Any], method: str, rows: int) -> dict[str, Any
         numbers = [[0.0] * count] * some if scores is None else np.asarray(scores[begin:end]).tolist()
         return [[list(pair) for pair in zip(a, b)] for a, b in zip(labels, numbers)]
 
-    return {"results": part(0, rows) if rows * count <= PIECE else Rows(rows, count, part)}
+    return {"results": part(0, rows) if rows * count <= PIECE else WrittenRows(rows, count, part)}
 
 
 def status(versions: Sequence[Version]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`Route`: what a path asks for. Clients ask for the same few paths, so the last paths are remembered."""
+"""`PathRoute`: what a path asks for. Clients ask for the same few paths, so the last paths are remembered."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_REMEMBERED = 512
 _ASKS_MODEL = frozenset({("rest", ":predict"), ("rest", ":classify"), ("rest", ":regress"), ("kserve", "infer")})
 
 
-class Route(NamedTuple):
+class PathRoute(NamedTuple):
     """The thing that a path asks for.
 
     `protocol` is `rest`, `kserve` or `repository`. `view` says which of its views (`metadata`) or verbs (`:predict`), or is
@@ -52,19 +52,19 @@ class Route(NamedTuple):
         return int(text)
 
 
-def route(path: str) -> Route | None:
+def route(path: str) -> PathRoute | None:
     """The thing that a path asks for; None where nothing has it."""
     return _remembered(path) if len(path) <= _MOST_REMEMBERED else _route(path)
 
 
-def _route(path: str) -> Route | None:
+def _route(path: str) -> PathRoute | None:
     if (match := _REST.match(path)) is not None:
         view = f":{match['verb']}" if match["verb"] else match["view"] or ""
-        return Route("rest", view.lower(), urllib.parse.unquote(match["model"]), match["version"], match["label"])
+        return PathRoute("rest", view.lower(), urllib.parse.unquote(match["model"]), match["version"], match["label"])
     if (match := _KSERVE.match(path)) is not None:
-        return Route("kserve", match["view"] or "", urllib.parse.unquote(match["model"]), match["version"])
+        return PathRoute("kserve", match["view"] or "", urllib.parse.unquote(match["model"]), match["version"])
     if (match := _REPOSITORY.match(path)) is not None:
-        return Route("repository", match["view"] or "index", urllib.parse.unquote(match["model"] or ""))
+        return PathRoute("repository", match["view"] or "index", urllib.parse.unquote(match["model"] or ""))
     return None
 
 

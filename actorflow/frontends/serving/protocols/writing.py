@@ -18,7 +18,7 @@ _LARGE_BYTES = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class WrittenRows:
     """A list whose items are made as they are written.
 
     count: how many there are.
@@ -65,7 +65,7 @@ def _is_long(value: Any) -> bool:
         return any(map(_is_long, value.values()))
     if isinstance(value, list):
         return len(value) > PIECE or any(map(_is_long, value))
-    return isinstance(value, Rows)
+    return isinstance(value, WrittenRows)
 
 
 def _pieces(value: Any) -> Iterator[bytes]:
@@ -76,7 +76,7 @@ def _pieces(value: Any) -> Iterator[bytes]:
             yield b"%b%b:" % (b"," if index else b"{", dump_json(key))
             yield from _pieces(item)
         yield b"}"
-    elif isinstance(value, Rows):
+    elif isinstance(value, WrittenRows):
         yield from _listed(value.count, value.width, value.part)
     elif isinstance(value, np.ndarray):
         width = value.size // len(value)

@@ -1,7 +1,7 @@
 """Nodes on their way between actorflow's form and TensorFlow's, where one node is not one node there.
 
 attributes.py    `Attributes`: what a node says beside its inputs
-builder.py       `Builder`: the nodes that stand for a single node
+builder.py       `ExpansionBuilder`: the nodes that stand for a single node
 control_flow.py  `write_if`, `write_while`: branches and loops that are functions, in the primitives of graphs
 datasets.py      Datasets, whose iterators are fed on the other side
 examples.py      `ParseExample` with its keys as attributes and as inputs

@@ -1,4 +1,4 @@
-"""`Builder`: the nodes of TensorFlow's that stand for a node of actorflow's."""
+"""`ExpansionBuilder`: the nodes of TensorFlow's that stand for a node of actorflow's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def constant_node(name: str, value: Any, node: Node, dtype: DType = int32) -> No
     return const
 
 
-class Builder:
+class ExpansionBuilder:
     """The nodes of one expansion."""
 
     def __init__(self, node: Node, inputs: Sequence[str]) -> None:

@@ -12,41 +12,41 @@ from typing import Any
 from actorflow.base.dtypes import DType, variant
 from actorflow.graph.graphdef.attributes import to_attr
 from actorflow.graph.graphdef.protos import NodeDef
-from actorflow.graph.graphdef.rewrites.builder import Builder
+from actorflow.graph.graphdef.rewrites.builder import ExpansionBuilder
 from actorflow.graph.graphdef.saving import source
 
 _FOREIGN = re.compile(r".*Dataset(V\d)?|\w*(SeedGenerator|MemoryCache)")
 _READ: Mapping[str, str] = {"IteratorV2": "OneShotIterator"}
 
 
-def _described(b: Builder, op: str, inputs: Sequence[str], components: Sequence[str], **attrs: Any) -> None:
+def _described(b: ExpansionBuilder, op: str, inputs: Sequence[str], components: Sequence[str], **attrs: Any) -> None:
     """A node that keeps its Dataset's description where TensorFlow does not look, and waits for the tensors of it."""
     waits = [f"^{source(text)}" for text in components]
     description = {"_description": b.node.attrs["description"], "_components": tuple(components)}
     b.add("", op, [*inputs, *dict.fromkeys(waits)], **attrs, **description)
 
 
-def _elements(b: Builder) -> dict[str, Any]:
+def _elements(b: ExpansionBuilder) -> dict[str, Any]:
     types = b.node.attrs["output_types"]
     return {"output_types": types, "output_shapes": b.node.attrs["output_shapes"] or (None,) * len(types)}
 
 
-def _unknown(b: Builder) -> str:
+def _unknown(b: ExpansionBuilder) -> str:
     return b.add("dataset", "Placeholder", [], dtype=variant)
 
 
-def one_shot_iterator(b: Builder, types: Sequence[DType]) -> None:
+def one_shot_iterator(b: ExpansionBuilder, types: Sequence[DType]) -> None:
     """An iterator that TensorFlow does not begin."""
     names = {name: b.node.attrs[name] for name in ("shared_name", "container")}
     _described(b, "IteratorV2", [], b.inputs, **names, **_elements(b))
 
 
-def make_iterator(b: Builder, types: Sequence[DType]) -> None:
+def make_iterator(b: ExpansionBuilder, types: Sequence[DType]) -> None:
     """The beginning of an iterator, which lacks its Dataset in TensorFlow."""
     _described(b, "MakeIterator", [_unknown(b), b.inputs[0]], b.inputs[1:])
 
 
-def single_element(b: Builder, types: Sequence[DType]) -> None:
+def single_element(b: ExpansionBuilder, types: Sequence[DType]) -> None:
     """The element of a Dataset, which lacks it in TensorFlow."""
     _described(b, "DatasetToSingleElement", [_unknown(b)], b.inputs, **_elements(b))
 

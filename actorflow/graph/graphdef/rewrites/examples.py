@@ -12,7 +12,7 @@ from actorflow.graph.constant_value import constant_value
 from actorflow.graph.graph import Graph
 from actorflow.graph.graphdef.attributes import shape_proto
 from actorflow.graph.graphdef.protos import NodeDef
-from actorflow.graph.graphdef.rewrites.builder import Builder
+from actorflow.graph.graphdef.rewrites.builder import ExpansionBuilder
 from actorflow.graph.ops.array.constant import constant as constant_op
 from actorflow.graph.tensor import Tensor
 
@@ -94,7 +94,7 @@ def with_keys(graph: Graph, message: NodeDef, tensors: Sequence[Tensor]) -> tupl
     return node, [*tensors[:2], *defaults]
 
 
-def parse_example(b: Builder, types: Sequence[DType]) -> None:
+def parse_example(b: ExpansionBuilder, types: Sequence[DType]) -> None:
     """A `ParseExample` whose keys are constants."""
     attrs = b.node.attrs
     keys = {"sparse_keys": attrs["sparse_keys"], "dense_keys": attrs["dense_keys"], "ragged_keys": ()}
@@ -112,7 +112,7 @@ def parse_example(b: Builder, types: Sequence[DType]) -> None:
     _shapes(b, "dense_shapes")
 
 
-def parse_sequence(b: Builder, types: Sequence[DType]) -> None:
+def parse_sequence(b: ExpansionBuilder, types: Sequence[DType]) -> None:
     """A `ParseSingleSequenceExample` whose keys are constants."""
     attrs = b.node.attrs
     inputs = [b.inputs[0], _texts(b, _EMPTY, attrs[_EMPTY])]
@@ -133,13 +133,13 @@ _RAGGED = "ragged"
 _SEQUENCE_KEYS = ("context_sparse", "context_dense", "feature_list_sparse", "feature_list_dense")
 
 
-def _shapes(b: Builder, name: str) -> None:
+def _shapes(b: ExpansionBuilder, name: str) -> None:
     shape_list = b.made[-1].attr[name].list
     shape_list.shape.extend([shape_proto(shape) for shape in b.node.attrs[name]])
     shape_list.SetInParent()
 
 
-def _texts(b: Builder, name: str, keys: Any) -> str:
+def _texts(b: ExpansionBuilder, name: str, keys: Any) -> str:
     """A constant with the keys of features, or one key."""
     several = [keys] if isinstance(keys, (str, bytes)) else keys
     values = np.empty(len(several), object)

@@ -9,14 +9,14 @@ from actorflow.base.dtypes import DType, int32, resource
 from actorflow.base.dtypes import bool as bool_dtype
 from actorflow.base.registry.opdef import lookup
 from actorflow.graph.graphdef.protos import NodeDef
-from actorflow.graph.graphdef.rewrites.builder import Builder
+from actorflow.graph.graphdef.rewrites.builder import ExpansionBuilder
 from actorflow.graph.graphdef.rewrites.datasets import make_iterator, one_shot_iterator, single_element
 from actorflow.graph.graphdef.rewrites.examples import parse_example, parse_sequence
 from actorflow.graph.graphdef.rewrites.lists import LISTS
 from actorflow.graph.node import Node
 
 
-def _sum_to(b: Builder, types: Sequence[DType]) -> None:
+def _sum_to(b: ExpansionBuilder, types: Sequence[DType]) -> None:
     value, index = types
     x, shape = b.inputs
     target_shape = b.add("given", "Shape", [x], T=value, out_type=index)
@@ -25,7 +25,7 @@ def _sum_to(b: Builder, types: Sequence[DType]) -> None:
     b.add("", "Reshape", [total, shape], T=value, Tshape=index)
 
 
-def _unreduce(b: Builder, types: Sequence[DType]) -> None:
+def _unreduce(b: ExpansionBuilder, types: Sequence[DType]) -> None:
     value, index, along = types
     x, shape, axis = b.inputs
     if not b.node.attrs["keep_dims"]:
@@ -43,7 +43,7 @@ def _unreduce(b: Builder, types: Sequence[DType]) -> None:
     b.add("", "BroadcastTo", [x, shape], T=value, Tidx=index)
 
 
-def _logical_xor(b: Builder, types: Sequence[DType]) -> None:
+def _logical_xor(b: ExpansionBuilder, types: Sequence[DType]) -> None:
     b.add("", "NotEqual", b.inputs, T=types[0], incompatible_shape_error=True)
 
 
@@ -52,7 +52,7 @@ def summed_rows(node: Node, inputs: Sequence[str], types: Sequence[DType]) -> tu
     their results."""
     names = [spec.name for spec in lookup(node.op).inputs]
     rows, places = names.index("grad"), names.index("indices")
-    builder = Builder(replace(node, controls=()), inputs)
+    builder = ExpansionBuilder(replace(node, controls=()), inputs)
     index = types[places]
     unique = builder.add("unique", "Unique", [inputs[places]], T=index, out_idx=int32)
     count = builder.add("count", "Size", [unique], T=index, out_type=int32)
@@ -69,7 +69,7 @@ def summed_rows(node: Node, inputs: Sequence[str], types: Sequence[DType]) -> tu
     return builder.made, changed
 
 
-def _sparse_adam(b: Builder, types: Sequence[DType]) -> None:
+def _sparse_adam(b: ExpansionBuilder, types: Sequence[DType]) -> None:
     kind = types[0].base_dtype
     before, inputs = summed_rows(b.node, b.inputs, types)
     b.made += before
@@ -95,11 +95,11 @@ def _sparse_adam(b: Builder, types: Sequence[DType]) -> None:
     b.add("", "AssignSubVariableOp", [var, step], dtype=kind)
 
 
-def _custom_gradient(b: Builder, types: Sequence[DType]) -> None:
+def _custom_gradient(b: ExpansionBuilder, types: Sequence[DType]) -> None:
     b.add("", "IdentityN", b.inputs, T=tuple(types), _gradient_op_type=f"CustomGradient-{b.node.attrs['rule']}")
 
 
-def _select_queue(b: Builder, types: Sequence[DType]) -> None:
+def _select_queue(b: ExpansionBuilder, types: Sequence[DType]) -> None:
     otherwise, handle, index = b.inputs
     several = b.add("several", "Pack", [otherwise, handle], T=resource, N=2, axis=0)
     chosen = b.add("chosen", "Equal", [index, b.constant("position", b.node.attrs["position"])], T=int32)
@@ -108,14 +108,14 @@ def _select_queue(b: Builder, types: Sequence[DType]) -> None:
     b.add("", "GatherV2", places, Tparams=resource, Tindices=int32, Taxis=int32, batch_dims=0)
 
 
-def _priority_queue(b: Builder, types: Sequence[DType]) -> None:
+def _priority_queue(b: ExpansionBuilder, types: Sequence[DType]) -> None:
     """TensorFlow leaves the priority out of the types, and the components of an element have it."""
     attrs = b.node.attrs
     names = {name: attrs[name] for name in ("capacity", "container", "shared_name")}
     b.add("", b.node.op, [], component_types=attrs["component_types"][1:], shapes=attrs["shapes"][1:], **names)
 
 
-def _read_variable_or(b: Builder, types: Sequence[DType]) -> None:
+def _read_variable_or(b: ExpansionBuilder, types: Sequence[DType]) -> None:
     kind = types[0].base_dtype
     ref, otherwise = b.inputs
     has = b.add("has", "VarIsInitializedOp", [ref])
@@ -125,24 +125,24 @@ def _read_variable_or(b: Builder, types: Sequence[DType]) -> None:
     b.add("", "Identity", [b.add("merge", "Merge", [other, read], T=kind, N=2)], T=kind)
 
 
-def _assign_product(b: Builder, kind: DType, name: str) -> str:
+def _assign_product(b: ExpansionBuilder, kind: DType, name: str) -> str:
     ref, factor = b.inputs
     read = b.add("read", "ReadVariableOp", [ref], dtype=kind)
     product = b.add("product", "Mul", [read, factor], T=kind)
     return b.add(name, "AssignVariableOp", [ref, product], dtype=kind)
 
 
-def _assign_mul(b: Builder, types: Sequence[DType]) -> None:
+def _assign_mul(b: ExpansionBuilder, types: Sequence[DType]) -> None:
     kind = types[0].base_dtype
     update = _assign_product(b, kind, "update")
     b.add("", "ReadVariableOp", [b.inputs[0], f"^{update}"], dtype=kind)
 
 
-def _assign_mul_target(b: Builder, types: Sequence[DType]) -> None:
+def _assign_mul_target(b: ExpansionBuilder, types: Sequence[DType]) -> None:
     _assign_product(b, types[0].base_dtype, "")
 
 
-_EXPANSIONS: Mapping[str, Callable[[Builder, Sequence[DType]], None]] = {
+_EXPANSIONS: Mapping[str, Callable[[ExpansionBuilder, Sequence[DType]], None]] = {
     **LISTS,
     "AssignMul": _assign_mul,
     "AssignMulVariableOp": _assign_mul_target,
@@ -173,6 +173,6 @@ def expanded(node: Node, inputs: Sequence[str], types: Sequence[DType]) -> list[
     expand = _EXPANSIONS.get(node.op)
     if expand is None:
         return None
-    builder = Builder(node, inputs)
+    builder = ExpansionBuilder(node, inputs)
     expand(builder, types)
     return builder.made

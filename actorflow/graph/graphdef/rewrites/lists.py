@@ -5,44 +5,44 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from actorflow.base.dtypes import DType, int32, int64, variant
-from actorflow.graph.graphdef.rewrites.builder import Builder
+from actorflow.graph.graphdef.rewrites.builder import ExpansionBuilder
 
 
-def _element(b: Builder, name: str, handle: str, index: str, op: str, dtype: DType) -> str:
+def _element(b: ExpansionBuilder, name: str, handle: str, index: str, op: str, dtype: DType) -> str:
     """An element or several, of whatever shape they have."""
     shape = b.constant("shape", -1)
     return b.add(name, op, [handle, index, shape], element_dtype=dtype)
 
 
-def _add(b: Builder, types: Sequence[DType]) -> None:
+def _add(b: ExpansionBuilder, types: Sequence[DType]) -> None:
     b.add("", "AddN", b.inputs, T=variant, N=2)
 
 
-def _zeros_like(b: Builder, types: Sequence[DType]) -> None:
+def _zeros_like(b: ExpansionBuilder, types: Sequence[DType]) -> None:
     b.add("", "ZerosLike", b.inputs, T=variant)
 
 
-def _clear_item(b: Builder, types: Sequence[DType]) -> None:
+def _clear_item(b: ExpansionBuilder, types: Sequence[DType]) -> None:
     (handle, index), dtype = b.inputs, b.node.attrs["element_dtype"]
     item = _element(b, "item", handle, index, "TensorListGetItem", dtype)
     zeros = b.add("zeros", "ZerosLike", [item], T=dtype)
     b.add("", "TensorListSetItem", [handle, index, zeros], element_dtype=dtype)
 
 
-def _clear(b: Builder, types: Sequence[DType]) -> None:
+def _clear(b: ExpansionBuilder, types: Sequence[DType]) -> None:
     (handle, indices), dtype = b.inputs, b.node.attrs["element_dtype"]
     rows = _element(b, "rows", handle, indices, "TensorListGather", dtype)
     zeros = b.add("zeros", "ZerosLike", [rows], T=dtype)
     b.add("", "TensorListScatterIntoExistingList", [handle, zeros, indices], element_dtype=dtype)
 
 
-def _lengths(b: Builder, types: Sequence[DType]) -> None:
+def _lengths(b: ExpansionBuilder, types: Sequence[DType]) -> None:
     dtype = b.node.attrs["element_dtype"]
     joined = b.add("joined", "TensorListConcat", b.inputs, element_dtype=dtype)
     b.add("", "Identity", [f"{joined}:1"], T=int64)
 
 
-def _scatter(b: Builder, types: Sequence[DType]) -> None:
+def _scatter(b: ExpansionBuilder, types: Sequence[DType]) -> None:
     handle, indices, rows = b.inputs
     dtype = types[2]
     if not b.node.attrs["adds"]:
@@ -55,7 +55,7 @@ def _scatter(b: Builder, types: Sequence[DType]) -> None:
     b.add("", "TensorListFromTensor", [added, shape], element_dtype=dtype, shape_type=int32)
 
 
-LISTS: Mapping[str, Callable[[Builder, Sequence[DType]], None]] = {
+LISTS: Mapping[str, Callable[[ExpansionBuilder, Sequence[DType]], None]] = {
     "TensorListAdd": _add,
     "TensorListClear": _clear,
     "TensorListClearItem": _clear_item,

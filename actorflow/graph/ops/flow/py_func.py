@@ -113,7 +113,7 @@ def py_func_stateless(input: Sequence[Any], *, token: str, Tout: Types, name: st
     """`PyFunc` for a function that always gives the same for the same inputs, and does nothing else."""
 
 
-class Record(Protocol):
+class FunctionRecord(Protocol):
     """A call of a function, from which the gradients of its inputs can be taken."""
 
     name: str
@@ -131,7 +131,7 @@ class Record(Protocol):
     work=0,
 )
 def eager_py_func(input: Sequence[Any], *, token: str, Tout: Types, name: str | None = None) -> Any:
-    """`PyFunc` for a function that gives a pair: its results, and the `Record` of the call, which is the last output."""
+    """`PyFunc` for a function that gives a pair: its results, and the `FunctionRecord` of the call, which is the last output."""
 
 
 @eager_py_func.gradient

@@ -20,7 +20,7 @@ from actorflow.graph.ops.math.cast import cast
 from actorflow.graph.tensor import Tensor
 from actorflow.models.data.dataset import Dataset
 from actorflow.models.data.functions.tracing import trace
-from actorflow.models.data.node import Node
+from actorflow.models.data.node import DatasetNode
 from actorflow.models.data.sources import Sources
 from actorflow.models.data.spec import DatasetSpec, Spec, tensor_leaves, types_of
 
@@ -151,7 +151,7 @@ def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
                 f"The element types for the new state must match the initial state. Expected {types_of(first.spec)}; got "
                 f"{types_of(state)}."
             )
-        return Dataset(Node("scan", Spec(result[1]), (dataset.node, first), tuple(captured), function=function))
+        return Dataset(DatasetNode("scan", Spec(result[1]), (dataset.node, first), tuple(captured), function=function))
 
     return apply
 

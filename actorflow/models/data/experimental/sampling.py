@@ -21,7 +21,7 @@ from actorflow.graph.ops.random.distributions import multinomial, random_uniform
 from actorflow.graph.tensor import Tensor
 from actorflow.models.data.dataset import Dataset
 from actorflow.models.data.experimental.grouping import element_of, scan
-from actorflow.models.data.node import Node
+from actorflow.models.data.node import DatasetNode
 from actorflow.models.data.spec import most_specific
 
 Transformation: TypeAlias = Callable[[Dataset], Dataset]
@@ -45,7 +45,7 @@ def choose_from_datasets(
         raise ValueError("There are no datasets to choose from.")
     nodes = [dataset.node for dataset in datasets]
     spec = reduce(lambda joined, node: most_specific(joined, node.spec, "the first"), nodes[1:], nodes[0].spec)
-    return Dataset(Node("choose", spec, (choice_dataset.node, *nodes), options={"stops": stop_on_empty_dataset}))
+    return Dataset(DatasetNode("choose", spec, (choice_dataset.node, *nodes), options={"stops": stop_on_empty_dataset}))
 
 
 def sample_from_datasets(
@@ -126,7 +126,7 @@ def assert_cardinality(expected_cardinality: Any) -> Transformation:
 _SAME = {"map", "parallel_map", "prefetch", "shuffle", "cache", "enumerate", "scan"}
 
 
-def _count(node: Node) -> int:
+def _count(node: DatasetNode) -> int:
     numbers = [None if isinstance(tensor, Tensor) else tensor for tensor in node.tensors]
     below = [_count(source) for source in node.inputs]
     if node.kind == "counted":

@@ -15,8 +15,8 @@ from actorflow.engine.eager.functions.signature import TensorSpec
 from actorflow.errors import OpError
 from actorflow.graph.ops.flow.py_func import PythonFunction, raised
 from actorflow.models.data.functions.conversion import converted
-from actorflow.models.data.functions.function import Function
-from actorflow.models.data.node import Node, array, bind
+from actorflow.models.data.functions.function import DatasetFunction
+from actorflow.models.data.node import DatasetNode, array, bind
 from actorflow.models.data.spec import Element, Spec, size_of, stack
 from actorflow.models.data.stage import TURN, Running
 
@@ -33,7 +33,7 @@ class Caller:
 
     is_traced = True
 
-    def __init__(self, function: Function, captured: Sequence[Any], roots: FileRoots) -> None:
+    def __init__(self, function: DatasetFunction, captured: Sequence[Any], roots: FileRoots) -> None:
         self._function, self._captured, self._roots = function, tuple(captured), roots
         self._fed = [value for tensor, value in zip(function.captured, captured) if not tensor.dtype.is_ref]
         self._tables = [value for tensor, value in zip(function.captured, captured) if tensor.dtype.is_ref]
@@ -196,7 +196,7 @@ class CoroutineCaller:
         return converted(result, self._spec, self._who)
 
 
-def caller(node: Node, running: Running) -> Any:
+def caller(node: DatasetNode, running: Running) -> Any:
     """The caller of a node's function."""
     if isinstance(node.function, PythonFunction):
         return CoroutineCaller(node.function, node.inputs[0].spec, node.spec)

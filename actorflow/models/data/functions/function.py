@@ -1,4 +1,4 @@
-"""`Function`: a traced function of a dataset, a graph that runs as a compiled plan."""
+"""`DatasetFunction`: a traced function of a dataset, a graph that runs as a compiled plan."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.models.data.functions.rowwise import of_rows
 from actorflow.models.data.functions.several import of_several
-from actorflow.models.data.node import Node, decode, decode_spec, encode, encode_spec, value_of
+from actorflow.models.data.node import DatasetNode, decode, decode_spec, encode, encode_spec, value_of
 from actorflow.models.data.spec import Spec
 
 
-class Function:
+class DatasetFunction:
     """A traced function. `arguments` are its placeholders, or the keys of nodes for datasets; `captured` the placeholders of
     values from around, which its node has as its last tensors. `leaves` tells for each leaf of the result which of the
     `outputs` it is, or of which description of a dataset."""
@@ -32,7 +32,7 @@ class Function:
         captured: Sequence[Tensor],
         outputs: Sequence[Tensor],
         effects: Sequence[Operation],
-        leaves: Sequence[int | Node],
+        leaves: Sequence[int | DatasetNode],
         spec: Spec,
     ) -> None:
         self.name, self.graph, self.spec = name, graph, spec
@@ -47,8 +47,8 @@ class Function:
             passed is not None for passed in self._passed
         )
         self._calls: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
-        self._of_rows: tuple[Function, list[bool]] | None = None
-        self._of_several: tuple[Function, int] | None = None
+        self._of_rows: tuple[DatasetFunction, list[bool]] | None = None
+        self._of_several: tuple[DatasetFunction, int] | None = None
         self._is_row_wise = not self.effects and all(isinstance(leaf, int) for leaf in self.leaves)
 
     async def prepare(self, roots: FileRoots, tables: Sequence[Any] = ()) -> Any:
@@ -75,7 +75,7 @@ class Function:
             plans[key] = call, session  # which closes its devices when no one holds it
         return plans[key][0]
 
-    def of_rows(self) -> tuple[Function, list[bool]] | None:
+    def of_rows(self) -> tuple[DatasetFunction, list[bool]] | None:
         """The function for a block of stacked elements, and which of its outputs are stacks, or None (see `rowwise`)."""
         if self._of_rows is None and self._is_row_wise:
             with only(()):
@@ -84,18 +84,22 @@ class Function:
                 self._is_row_wise = False
             else:
                 graph, arguments, captured, outputs, stacked = vectorized
-                function = Function(self.name, graph, arguments, captured, outputs, (), range(len(outputs)), self.spec)
+                function = DatasetFunction(
+                    self.name, graph, arguments, captured, outputs, (), range(len(outputs)), self.spec
+                )
                 self._of_rows = function, stacked
         return self._of_rows
 
-    def of_several(self, most: int) -> tuple[Function, int] | None:
+    def of_several(self, most: int) -> tuple[DatasetFunction, int] | None:
         """The function for several elements in sequence, and how many, or None (see `several`)."""
         if self._of_several is None and not self.effects:
             with only(()):
                 unrolled = of_several(self.arguments, self.captured, self.outputs, most)
             if unrolled is not None:
                 graph, arguments, captured, outputs, count = unrolled
-                function = Function(self.name, graph, arguments, captured, outputs, (), range(len(outputs)), self.spec)
+                function = DatasetFunction(
+                    self.name, graph, arguments, captured, outputs, (), range(len(outputs)), self.spec
+                )
                 self._of_several = function, count
         return self._of_several
 
@@ -124,7 +128,7 @@ class Function:
         ]
 
     @classmethod
-    def decode(cls, record: Sequence[Any], tensors: Sequence[Any]) -> Function:
+    def decode(cls, record: Sequence[Any], tensors: Sequence[Any]) -> DatasetFunction:
         """The function of `encode`."""
         name, nodes, arguments, captured, outputs, effects, leaves, slots, spec = record
         graph = Graph.from_bytes(nodes)

@@ -23,7 +23,7 @@ from actorflow.graph.tensor import Operation, Tensor
 
 Traced: TypeAlias = "tuple[Graph, list[Tensor], list[Tensor], list[Tensor], list[bool]]"
 """A graph with its arguments, captured values and outputs, and which of the outputs are stacks."""
-Rule: TypeAlias = "Callable[[Operation, Block], Sequence[Tensor] | None]"
+Rule: TypeAlias = "Callable[[Operation, BlockGraph], Sequence[Tensor] | None]"
 """Adds the node of a block for an operation, some of whose inputs are stacked."""
 
 
@@ -37,7 +37,7 @@ def of_rows(arguments: Sequence[Any], captured: Sequence[Tensor], outputs: Seque
     """
     if not all(isinstance(argument, Tensor) and argument.static_shape is not None for argument in arguments):
         return None
-    block = Block(FuncGraph("rows", may_make=False))
+    block = BlockGraph(FuncGraph("rows", may_make=False))
     with block.graph.as_default():
         stacks = [block.placeholder(tensor, (None, *tensor.static_shape)) for tensor in arguments]
         block.stacked.update(arguments)
@@ -75,7 +75,7 @@ def needed(outputs: Sequence[Tensor], known: Collection[Tensor]) -> list[Operati
     return list(ordered.values())
 
 
-class Block:
+class BlockGraph:
     """The graph of a block, while it is made."""
 
     def __init__(self, graph: Graph) -> None:
@@ -106,14 +106,14 @@ class Block:
 # ---- rules
 
 
-def _alike(operation: Operation, block: Block) -> Sequence[Tensor] | None:
+def _alike(operation: Operation, block: BlockGraph) -> Sequence[Tensor] | None:
     """Of one stacked input, and others that are the same for all."""
     if any(tensor in block.stacked for tensor in operation.inputs[1:]):
         return None
     return block.again(operation, [block.known[tensor] for tensor in operation.inputs])
 
 
-def _broadcast(operation: Operation, block: Block) -> Sequence[Tensor] | None:
+def _broadcast(operation: Operation, block: BlockGraph) -> Sequence[Tensor] | None:
     """Stacks get the rank of the result: behind the dimension of the block, where rows of smaller rank are widened."""
     shapes = [tensor.static_shape for tensor in operation.inputs]
     if any(shape is None for shape in shapes):
@@ -129,7 +129,7 @@ def _broadcast(operation: Operation, block: Block) -> Sequence[Tensor] | None:
     return block.again(operation, inputs)
 
 
-def _substring(operation: Operation, block: Block) -> Sequence[Tensor] | None:
+def _substring(operation: Operation, block: BlockGraph) -> Sequence[Tensor] | None:
     """Of positions and lengths that are both stacked or both the same for all: the op needs them of one shape."""
     _, pos, length = operation.inputs
     if (pos in block.stacked) != (length in block.stacked):
@@ -137,7 +137,7 @@ def _substring(operation: Operation, block: Block) -> Sequence[Tensor] | None:
     return _broadcast(operation, block)
 
 
-def _reshape(operation: Operation, block: Block) -> Sequence[Tensor] | None:
+def _reshape(operation: Operation, block: BlockGraph) -> Sequence[Tensor] | None:
     source, _ = operation.inputs
     shape = operation.outputs[0].static_shape
     if not is_static(shape):
@@ -145,7 +145,7 @@ def _reshape(operation: Operation, block: Block) -> Sequence[Tensor] | None:
     return [reshape(block.known[source], [-1, *shape])]  # type: ignore[misc]
 
 
-def _axes(operation: Operation, block: Block) -> Sequence[Tensor] | None:
+def _axes(operation: Operation, block: BlockGraph) -> Sequence[Tensor] | None:
     """With axes in its second input, which are counted from behind now."""
     source, axes = operation.inputs
     value, shape = known_value(axes), source.static_shape
@@ -161,13 +161,13 @@ def _axes(operation: Operation, block: Block) -> Sequence[Tensor] | None:
     return block.again(operation, [block.known[source], constant(behind.astype(value.dtype))])
 
 
-def _squeeze(operation: Operation, block: Block) -> Sequence[Tensor] | None:
+def _squeeze(operation: Operation, block: BlockGraph) -> Sequence[Tensor] | None:
     (source,) = operation.inputs
     shape = operation.outputs[0].static_shape
     return None if not is_static(shape) else [reshape(block.known[source], [-1, *shape])]  # type: ignore[misc]
 
 
-def _sliced(operation: Operation, block: Block) -> Sequence[Tensor] | None:
+def _sliced(operation: Operation, block: BlockGraph) -> Sequence[Tensor] | None:
     source, *bounds = operation.inputs
     values = [known_value(bound) for bound in bounds]
     if source not in block.stacked or any(value is None for value in values):
@@ -183,7 +183,7 @@ def _sliced(operation: Operation, block: Block) -> Sequence[Tensor] | None:
     return block.again(operation, [block.known[source], *longer], **masks)
 
 
-def _parsed(operation: Operation, block: Block) -> Sequence[Tensor] | None:
+def _parsed(operation: Operation, block: BlockGraph) -> Sequence[Tensor] | None:
     serialized, *defaults = operation.inputs
     attrs = operation.attrs
     if attrs["sparse_keys"] or not all(map(is_static, attrs["dense_shapes"])):
@@ -195,7 +195,7 @@ def _parsed(operation: Operation, block: Block) -> Sequence[Tensor] | None:
     return block.graph.create_op("ParseExample", inputs, attrs).outputs
 
 
-def _gathered(operation: Operation, block: Block) -> Sequence[Tensor] | None:
+def _gathered(operation: Operation, block: BlockGraph) -> Sequence[Tensor] | None:
     """Rows of one table for all elements."""
     params, _, *axis = operation.inputs
     if params in block.stacked or axis and (axis[0] in block.stacked or known_value(axis[0]) != 0):
@@ -203,7 +203,7 @@ def _gathered(operation: Operation, block: Block) -> Sequence[Tensor] | None:
     return block.again(operation, [block.known[tensor] for tensor in operation.inputs])
 
 
-def _joined(operation: Operation, block: Block) -> Sequence[Tensor] | None:
+def _joined(operation: Operation, block: BlockGraph) -> Sequence[Tensor] | None:
     """Stacks joined, none of which is the same for all."""
     values = operation.inputs[: len(operation.inputs) - (operation.type == "ConcatV2")]
     if not block.stacked.issuperset(values):
@@ -216,7 +216,7 @@ def _joined(operation: Operation, block: Block) -> Sequence[Tensor] | None:
     return None if along is None else block.again(operation, [*parts, constant(np.where(along < 0, along, along + 1))])
 
 
-def _looked_up(operation: Operation, block: Block) -> Sequence[Tensor] | None:
+def _looked_up(operation: Operation, block: BlockGraph) -> Sequence[Tensor] | None:
     table, keys, default = operation.inputs
     if default in block.stacked:
         return None

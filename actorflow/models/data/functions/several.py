@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from actorflow.engine.eager.functions.func_graph import FuncGraph
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Tensor
-from actorflow.models.data.functions.rowwise import Block, needed
+from actorflow.models.data.functions.rowwise import BlockGraph, needed
 
 Repeated: TypeAlias = "tuple[Graph, list[Tensor], list[Tensor], list[Tensor], int]"
 """A graph with the arguments of all elements in sequence, the captured values, the outputs of all elements, and how many
@@ -58,7 +58,7 @@ def of_several(
         alone = definition.stateful or definition.asynchronous or operation.type.startswith("Placeholder")
         if alone or operation.control_inputs or operation.type in _FLOW:
             return None
-    block = Block(FuncGraph("several", may_make=False))
+    block = BlockGraph(FuncGraph("several", may_make=False))
     inputs: list[Tensor] = []
     results: list[Tensor] = []
     with block.graph.as_default():

@@ -17,8 +17,8 @@ from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.node import NO_ATTRS
 from actorflow.graph.ops.array.constant import placeholder_op
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.models.data.functions.function import Function
-from actorflow.models.data.node import Node, bind, unbound
+from actorflow.models.data.functions.function import DatasetFunction
+from actorflow.models.data.node import DatasetNode, bind, unbound
 from actorflow.models.data.spec import DatasetSpec, Spec, parse
 
 TABLES = ("HashTableV2", "MutableHashTableV2")
@@ -81,7 +81,9 @@ class TracedGraph(FuncGraph):
             return super().create_op("Placeholder", (), {"dtype": dtype, "shape": shape}, name).outputs[0]
 
 
-def trace(function: Callable[..., Any], spec: Spec, what: str, extra: Spec | None = None) -> tuple[Function, list[Any]]:
+def trace(
+    function: Callable[..., Any], spec: Spec, what: str, extra: Spec | None = None
+) -> tuple[DatasetFunction, list[Any]]:
     """A function of Python as a graph, called once with nodes for the leaves of an element; and what it takes from around, to be
     the last tensors of its node.
 
@@ -101,7 +103,7 @@ def trace(function: Callable[..., Any], spec: Spec, what: str, extra: Spec | Non
         if isinstance(leaf, DatasetSpec):
             key = machine.fresh_hex(8)
             arguments.append(key)
-            return Dataset(Node("argument", leaf.spec, options={"key": key}))
+            return Dataset(DatasetNode("argument", leaf.spec, options={"key": key}))
         placeholder = placeholder_op(dtype=leaf.dtype, shape=leaf.static_shape, name="element")
         arguments.append(placeholder)
         return placeholder
@@ -120,10 +122,10 @@ def trace(function: Callable[..., Any], spec: Spec, what: str, extra: Spec | Non
             tuple(result) if isinstance(result, list) else result
         )  # as `py_func` and `decode_csv` give
         outputs: dict[Tensor, int] = {}
-        leaves: list[int | Node] = []
+        leaves: list[int | DatasetNode] = []
         specs: list[Any] = []
         for part in parts:
-            leaf: int | Node
+            leaf: int | DatasetNode
             if isinstance(part, Dataset):
                 leaf = _description(graph, part.node, outputs)
                 specs.append(DatasetSpec(part.node.spec))
@@ -137,7 +139,7 @@ def trace(function: Callable[..., Any], spec: Spec, what: str, extra: Spec | Non
     taken = [symbol for _, symbol in captures] + list(graph.outer.values())
     values = [tensor.numpy() for tensor, _ in captures]
     values += [tensor._value if isinstance(tensor, EagerTensor) else tensor for tensor in graph.outer]
-    traced = Function(name, graph, arguments, taken, list(outputs), effects, leaves, Spec(rebuild(specs)))
+    traced = DatasetFunction(name, graph, arguments, taken, list(outputs), effects, leaves, Spec(rebuild(specs)))
     return traced, values
 
 
@@ -164,7 +166,7 @@ def _tensor(graph: TracedGraph, part: Any, name: str) -> Tensor:
     return tensor if tensor.graph is graph else graph.inside(tensor)
 
 
-def _description(graph: TracedGraph, node: Node, outputs: dict[Tensor, int]) -> Node:
+def _description(graph: TracedGraph, node: DatasetNode, outputs: dict[Tensor, int]) -> DatasetNode:
     """A description of a dataset that a function made, whose tensors become outputs of the function."""
     needed = unbound(node)
     node = bind(node, {tensor: graph.inside(tensor) for tensor in needed if tensor.graph is not graph})

@@ -7,7 +7,7 @@ from collections import deque
 from typing import Any
 
 from actorflow.errors import InvalidArgumentError
-from actorflow.models.data.node import Node
+from actorflow.models.data.node import DatasetNode
 from actorflow.models.data.spec import Element, size_of
 from actorflow.models.data.stage import (
     BLOCK,
@@ -25,7 +25,7 @@ AUTOTUNE = -1
 _MOST = 64
 
 
-class Slot:
+class AheadSlot:
     """The place of an element that was pulled ahead: what was pulled, what it became, or the error that stands at its place."""
 
     __slots__ = ("element", "error", "ready", "result")
@@ -51,7 +51,7 @@ class Ahead(OneInput):
 
     def setup(self) -> None:
         super().setup()
-        self.slots: deque[Slot] = deque()
+        self.slots: deque[AheadSlot] = deque()
         self.ended = False
         self.begun = False
         self.news = asyncio.Event()
@@ -61,12 +61,12 @@ class Ahead(OneInput):
         """How many elements to pull now: none for a full stage."""
         raise NotImplementedError
 
-    def enter(self, slot: Slot) -> None:
+    def enter(self, slot: AheadSlot) -> None:
         """Takes what was pulled."""
         self.slots.append(slot)
         self.news.set()
 
-    def leave(self, slot: Slot) -> None:
+    def leave(self, slot: AheadSlot) -> None:
         """Called with what was given."""
 
     def first_ready(self) -> int | None:
@@ -107,12 +107,12 @@ class Ahead(OneInput):
                 await self.space.wait()
             try:
                 for element in await self.input.block(room):
-                    self.enter(Slot(element))
+                    self.enter(AheadSlot(element))
             except EndOfSequence:
                 self.ended = True
                 self.news.set()
             except Exception as error:
-                self.enter(Slot(None, error))
+                self.enter(AheadSlot(None, error))
 
     def own(self) -> Any:
         return [[slot.state() for slot in self.slots], self.ended]
@@ -121,9 +121,9 @@ class Ahead(OneInput):
         slots, self.ended = state
         for kind, content in slots:
             if kind == "error":
-                slot = Slot(None, unpack_error(content))
+                slot = AheadSlot(None, unpack_error(content))
             else:
-                slot = Slot(unpack(content))
+                slot = AheadSlot(unpack(content))
                 if kind == "result":
                     slot.result, slot.ready = slot.element, True
             if slot.ready:
@@ -133,12 +133,12 @@ class Ahead(OneInput):
 
 
 @stage("prefetch")
-class Prefetch(Ahead):
+class PrefetchStage(Ahead):
     """Elements ahead of those who pull, up to a number of them and of bytes. With `AUTOTUNE` the number grows: it is doubled
     whenever someone had to wait."""
 
     @classmethod
-    def check(cls, node: Node) -> None:
+    def check(cls, node: DatasetNode) -> None:
         if node.number(0) < AUTOTUNE:
             raise InvalidArgumentError(
                 f"buffer_size must be greater than or equal to 0, or {AUTOTUNE} (AUTOTUNE); it is {node.number(0)}."
@@ -160,12 +160,12 @@ class Prefetch(Ahead):
             min(free, 1) if self.bytes < self.bytes_limit or not self.slots else 0
         )  # the size of one tells of the next
 
-    def enter(self, slot: Slot) -> None:
+    def enter(self, slot: AheadSlot) -> None:
         slot.result, slot.ready = slot.element, True
         self.bytes += size_of(slot.result or ())
         super().enter(slot)
 
-    def leave(self, slot: Slot) -> None:
+    def leave(self, slot: AheadSlot) -> None:
         self.bytes -= size_of(slot.result or ())
 
     def starved(self) -> None:
@@ -184,5 +184,7 @@ def prefetched(below: Stage, count: int) -> Stage:
     """A stage whose elements are pulled ahead, `count` of them."""
     import numpy as np
 
-    node = Node("prefetch", below.node.spec, (below.node,), (np.int64(count), np.int64(-1)), where=below.node.where)
+    node = DatasetNode(
+        "prefetch", below.node.spec, (below.node,), (np.int64(count), np.int64(-1)), where=below.node.where
+    )
     return below.running.stage(node)

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from actorflow.errors import DataLossError, InvalidArgumentError
-from actorflow.models.data.node import Node, array
+from actorflow.models.data.node import DatasetNode, array
 from actorflow.models.data.spec import Element, stack
 from actorflow.models.data.stage import BLOCK, EndOfSequence, OneInput, pack, stage, unpack
 
 
 @stage("batch")
-class Batch(OneInput):
+class BatchStage(OneInput):
     """A number of elements, each leaf stacked. The last batch may be smaller, unless the remainder is dropped."""
 
     @classmethod
-    def check(cls, node: Node) -> None:
+    def check(cls, node: DatasetNode) -> None:
         if node.number(0) < 1:
             raise InvalidArgumentError(f"Batch size must be greater than zero, but it is {node.number(0)}.")
 
@@ -79,7 +79,7 @@ def _sparse_rows(indices: Sequence[Any], values: Sequence[Any], shapes: Sequence
 
 def _stacked(column: Sequence[Any], index: int) -> Any:
     first = column[0]
-    if isinstance(first, Node):
+    if isinstance(first, DatasetNode):
         raise InvalidArgumentError("Datasets are not batched: take their elements out with flat_map first.")
     try:
         return stack(column)
@@ -95,7 +95,7 @@ def _stacked(column: Sequence[Any], index: int) -> Any:
 
 
 @stage("padded_batch")
-class PaddedBatch(Batch):
+class PaddedBatch(BatchStage):
     """A batch whose leaves are filled up to the longest of each size, or to given sizes."""
 
     def join(self, elements: Sequence[Element]) -> Element:
@@ -168,7 +168,7 @@ class Window(OneInput):
     """Datasets of neighbours: by their size, how much further the next one begins, and how far apart elements are."""
 
     @classmethod
-    def check(cls, node: Node) -> None:
+    def check(cls, node: DatasetNode) -> None:
         for index, name in enumerate(("size", "shift", "stride")):
             if (value := node.number(index)) < 1:
                 raise InvalidArgumentError(f"Window {name} must be greater than zero, but it is {value}.")
@@ -198,7 +198,7 @@ class Window(OneInput):
         leaves = []
         for index, leaf in enumerate(self.node.spec.leaves):
             column = tuple([element[index] for element in elements])
-            leaves.append(Node("elements", leaf.spec, tensors=column, where=self.node.where))
+            leaves.append(DatasetNode("elements", leaf.spec, tensors=column, where=self.node.where))
         return [tuple(leaves)]
 
     def own(self) -> Any:

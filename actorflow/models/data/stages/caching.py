@@ -17,20 +17,20 @@ from actorflow.base.records.reading.reader import ReaderState
 from actorflow.errors import DataLossError
 from actorflow.models.data.node import array
 from actorflow.models.data.spec import Element
-from actorflow.models.data.stage import EndOfSequence, OneInput, Source, Stage, pack, stage, unpack
+from actorflow.models.data.stage import EndOfSequence, OneInput, SourceStage, Stage, pack, stage, unpack
 
 _WRITTEN_AT_ONCE = 1 << 20
 
 
 @stage("cache")
-class Cache(Stage):
+class CacheStage(Stage):
     """Goes to the class for memory or for a file, by the name."""
 
     def __new__(cls, node: Any, running: Any) -> Any:
         return object.__new__(CachedInFile if array(node.tensors[0]).item() else CachedInMemory)
 
 
-class CachedInMemory(OneInput, Cache):
+class CachedInMemory(OneInput, CacheStage):
     """The elements in a list that all iterators of the node share, once an iterator has come to the end."""
 
     def setup(self) -> None:
@@ -68,7 +68,7 @@ class CachedInMemory(OneInput, Cache):
             self.collected = kept
 
 
-class CachedInFile(Source, Cache):
+class CachedInFile(SourceStage, CacheStage):
     """The elements in a file of TFRecords, which appears when the first round has come to its end.
 
     A round that writes is not in a checkpoint: a run that goes on there writes again, and drops what was given before."""

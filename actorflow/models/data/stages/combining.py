@@ -77,7 +77,7 @@ class Concatenate(Stage):
 
 
 @stage("repeat")
-class Repeat(Stage):
+class RepeatStage(Stage):
     """Its input from the beginning, a number of times; without end where the number is negative."""
 
     def setup(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.models.data.functions.callers import caller
-from actorflow.models.data.node import Node, array
+from actorflow.models.data.node import DatasetNode, array
 from actorflow.models.data.spec import DatasetSpec, Element
 from actorflow.models.data.stage import BLOCK, EndOfSequence, OneInput, Stage, pack, stage, unpack
 
@@ -51,7 +51,7 @@ class GroupByWindow(OneInput):
         group = self.groups.pop(key)
         del self.sizes[key]
         tensors = tuple([value for element in group for value in element])
-        node = Node("elements", leaf.spec, tensors=tensors, where=self.node.where)
+        node = DatasetNode("elements", leaf.spec, tensors=tensors, where=self.node.where)
         self.ready.append((self.node.spec.leaves[0].dtype.numpy_dtype.type(key), node))
 
     def own(self) -> Any:
@@ -98,7 +98,7 @@ class Scan(OneInput):
 
 
 @stage("unique")
-class Unique(OneInput):
+class UniqueStage(OneInput):
     """The elements that were not there before."""
 
     def setup(self) -> None:

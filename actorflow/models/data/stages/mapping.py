@@ -23,7 +23,7 @@ from actorflow.models.data.stage import (
     unpack,
     unpack_entries,
 )
-from actorflow.models.data.stages.ahead import Ahead, Slot
+from actorflow.models.data.stages.ahead import Ahead, AheadSlot
 
 CHEAP = 3e-4
 """Seconds below which a call is not worth a task of its own."""
@@ -115,7 +115,7 @@ class Filter(Map):
 
     def setup(self) -> None:
         super().setup()
-        self.calls.call = Kept(self.calls.call)
+        self.calls.call = KeptCall(self.calls.call)
 
     async def next(self, most: int) -> list[Element]:
         while True:
@@ -129,7 +129,7 @@ class TakeWhile(Map):
 
     def setup(self) -> None:
         super().setup()
-        self.calls.call = Kept(self.calls.call)
+        self.calls.call = KeptCall(self.calls.call)
         self.ended = False
 
     async def next(self, most: int) -> list[Element]:
@@ -148,7 +148,7 @@ class TakeWhile(Map):
         super().set_own(calls)
 
 
-class Kept:
+class KeptCall:
     """A call that gives its element where the function is true, else the empty tuple."""
 
     def __init__(self, call: Any) -> None:
@@ -177,7 +177,7 @@ class ParallelMap(Ahead):
         self.ordered = bool(self.node.options["ordered"])
         self.calls: Calls | None = Calls(self.call) if self.call.is_traced else None
         """The calls of a traced function in turn; None once tasks call it beside each other."""
-        self.queue: deque[Slot] = deque()
+        self.queue: deque[AheadSlot] = deque()
         """Elements that wait for a call."""
         self.busy = 0
 
@@ -193,16 +193,16 @@ class ParallelMap(Ahead):
     def _use_tasks(self, calls: Calls) -> None:
         self.calls = None
         for entry in calls.ready:
-            slot = Slot(None, entry) if isinstance(entry, Exception) else Slot(entry)
+            slot = AheadSlot(None, entry) if isinstance(entry, Exception) else AheadSlot(entry)
             slot.result, slot.ready = slot.element, True
             super().enter(slot)
         for element in calls.taken:
-            self.enter(Slot(element))
+            self.enter(AheadSlot(element))
 
     def room(self) -> int:
         return 2 * self.limit - len(self.slots)  # those that run, and as many to go on with at once
 
-    def enter(self, slot: Slot) -> None:
+    def enter(self, slot: AheadSlot) -> None:
         if slot.error is not None:
             super().enter(slot)
             return
@@ -213,7 +213,7 @@ class ParallelMap(Ahead):
         else:
             self.queue.append(slot)
 
-    async def _perform(self, slot: Slot) -> None:
+    async def _perform(self, slot: AheadSlot) -> None:
         """Calls the function for an element, and then for others that wait, as a single task of at most `limit`."""
         while True:
             assert slot.element is not None

@@ -11,7 +11,7 @@ from actorflow.models.data.stage import EndOfSequence, OneInput, Stage, pack, st
 from actorflow.models.data.stages.ahead import prefetched
 
 
-class Place:
+class CyclePlace:
     """A place of the cycle: the element, the values that its dataset is made of, that dataset at work, and elements that were
     taken of it for its next turns."""
 
@@ -31,7 +31,7 @@ class Interleave(OneInput):
         self.call = caller(self.node, self.running)
         self.cycle, self.length = self.node.number(0), self.node.number(1)
         self.ahead = self.node.number(2)
-        self.places: list[Place | None] = [None] * self.cycle
+        self.places: list[CyclePlace | None] = [None] * self.cycle
         self.at = self.in_turn = 0
         self.ended = False
         self.taken: Element | None = None
@@ -89,13 +89,13 @@ class Interleave(OneInput):
         finally:
             self.taken = None if self.places[self.at] is not None else self.taken
 
-    def _place(self, element: Element, values: Element) -> Place:
+    def _place(self, element: Element, values: Element) -> CyclePlace:
         (node,) = self.call.result(element, values)
         below = self.running.stage(node)
         if self.ahead:
             below = prefetched(below, self.ahead)
         self.inputs.append(below)
-        return Place(element, values, below)
+        return CyclePlace(element, values, below)
 
     def state(self) -> Any:
         places = [

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.base.records.formats import FixedLength, Format, Lines, TFRecords
+from actorflow.base.records.formats import FixedLength, Lines, RecordFormat, TFRecords
 from actorflow.base.records.reading.reader import ReaderState
 from actorflow.errors import InvalidArgumentError, OpError
 from actorflow.models.data.node import array
@@ -19,7 +19,7 @@ PACKINGS = ("", "ZLIB", "GZIP")
 
 
 @stage("records")
-class Records(OneInput):
+class RecordsStage(OneInput):
     """The records of one file after another, read in chunks on a thread."""
 
     def setup(self) -> None:
@@ -29,7 +29,7 @@ class Records(OneInput):
             raise InvalidArgumentError(f"A file's compression is '', ZLIB or GZIP, but {packing!r} was given.")
         self.reader = ReaderState("the dataset", self._format(), packing)
 
-    def _format(self) -> Format:
+    def _format(self) -> RecordFormat:
         kind = self.node.options["format"]
         if kind == "lines":
             return Lines()

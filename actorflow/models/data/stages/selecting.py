@@ -9,7 +9,7 @@ import numpy as np
 
 from actorflow.base.reports.logs import get_logger
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, OpError
-from actorflow.models.data.node import Node
+from actorflow.models.data.node import DatasetNode
 from actorflow.models.data.spec import Element
 from actorflow.models.data.stage import BLOCK, EndOfSequence, OneInput, stage
 
@@ -31,7 +31,7 @@ class Counted(OneInput):
 
 
 @stage("take")
-class Take(Counted):
+class TakeStage(Counted):
     """The first elements; all where the number is negative."""
 
     async def next(self, most: int) -> list[Element]:
@@ -57,11 +57,11 @@ class Skip(Counted):
 
 
 @stage("shard")
-class Shard(Counted):
+class ShardStage(Counted):
     """Each n-th element, from one of the first n on."""
 
     @classmethod
-    def check(cls, node: Node) -> None:
+    def check(cls, node: DatasetNode) -> None:
         shards, index = node.number(0), node.number(1)
         if shards < 1:
             raise InvalidArgumentError(f"Number of shards must be greater than zero (currently num_shards = {shards}).")

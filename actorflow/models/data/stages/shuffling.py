@@ -7,7 +7,7 @@ from typing import Any
 
 from actorflow.base.process import machine
 from actorflow.errors import InvalidArgumentError
-from actorflow.models.data.node import Node
+from actorflow.models.data.node import DatasetNode
 from actorflow.models.data.random import Numbers
 from actorflow.models.data.spec import Element
 from actorflow.models.data.stage import BLOCK, EndOfSequence, OneInput, pack, stage, unpack
@@ -38,7 +38,7 @@ class Shuffle(OneInput):
     """Elements of a buffer, which is filled up before an element of it is drawn."""
 
     @classmethod
-    def check(cls, node: Node) -> None:
+    def check(cls, node: DatasetNode) -> None:
         if (size := node.number(0)) < 1 and size != ALL:
             raise InvalidArgumentError(f"buffer_size must be greater than zero, but it is {size}.")
 

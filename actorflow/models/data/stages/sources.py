@@ -8,13 +8,13 @@ import numpy as np
 
 from actorflow.base.records.reading.opening import matching, on_thread
 from actorflow.errors import InvalidArgumentError, UnimplementedError
-from actorflow.models.data.node import Node, array
+from actorflow.models.data.node import DatasetNode, array
 from actorflow.models.data.spec import Element
-from actorflow.models.data.stage import EndOfSequence, Source, Stage, stage
+from actorflow.models.data.stage import EndOfSequence, SourceStage, Stage, stage
 
 
 @stage("tensors")
-class Tensors(Source):
+class Tensors(SourceStage):
     """One element: its tensors."""
 
     def take(self, most: int) -> list[Element]:
@@ -22,7 +22,7 @@ class Tensors(Source):
 
 
 @stage("slices")
-class Slices(Source):
+class Slices(SourceStage):
     """The rows of its tensors."""
 
     def setup(self) -> None:
@@ -39,7 +39,7 @@ class Slices(Source):
 
 
 @stage("sparse_slices")
-class SparseSlices(Source):
+class SparseSlices(SourceStage):
     """The rows of its tensors, of which some are sparse: indices, values and shape of each."""
 
     def setup(self) -> None:
@@ -77,11 +77,11 @@ class SparseSlices(Source):
 
 
 @stage("range")
-class Range(Source):
+class Range(SourceStage):
     """Numbers from the first of its tensors to the second, by the third."""
 
     @classmethod
-    def check(cls, node: Node) -> None:
+    def check(cls, node: DatasetNode) -> None:
         if node.number(2) == 0:
             raise InvalidArgumentError("The step of a range is not 0.")
 
@@ -95,7 +95,7 @@ class Range(Source):
 
 
 @stage("elements")
-class Elements(Source):
+class ElementsStage(SourceStage):
     """The elements that its tensors are, in sequence: the content of a window."""
 
     def take(self, most: int) -> list[Element]:
@@ -106,7 +106,7 @@ class Elements(Source):
 
 
 @stage("files")
-class Files(Stage):
+class FilesStage(Stage):
     """The names of the files that are like its patterns when it is first asked, sorted."""
 
     def setup(self) -> None:

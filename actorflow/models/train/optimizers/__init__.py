@@ -1,7 +1,7 @@
 """Optimizers: from a loss to operations that change variables.
 
 all_reduce.py        `ring_all_reduce`: the sum of tensors of several devices, on all of them, without a server in the middle
-application.py       `Application`: how a variable is changed by its gradient, and what an optimizer keeps for each variable
+application.py       `UpdateApplication`: how a variable is changed by its gradient, and what an optimizer keeps for each variable
 learning_rates.py    learning rates that change with the global step (`tf.train.exponential_decay` and its like)
 moving_averages.py   `ExponentialMovingAverage`: shadows of variables that follow them slowly
                      (`tf.train.ExponentialMovingAverage`)

@@ -1,4 +1,4 @@
-"""`Application`: how a variable is changed by its gradient: by an op of one row, or by a method of a subclass; and what an
+"""`UpdateApplication`: how a variable is changed by its gradient: by an op of one row, or by a method of a subclass; and what an
 optimizer keeps for each variable."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from actorflow.graph.variables.variable import Variable
 from actorflow.models.train.optimizers.slot_creator import create_filled_slot, create_slot
 
 
-class Application:
+class UpdateApplication:
     """The part of an `Optimizer` that changes one variable.
 
     A subclass may say its row of `actorflow.graph.ops.state.training`: one op then changes a variable and its slots, and sums
@@ -83,7 +83,7 @@ class Application:
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Operation | Tensor:
         """Applies rows, of which several may have one index: sums those, then calls `_apply_sparse`."""
-        if self._row is not None and type(self)._apply_sparse is Application._apply_sparse:
+        if self._row is not None and type(self)._apply_sparse is UpdateApplication._apply_sparse:
             return self._apply_sparse(grad, var)
         distinct, positions = unique(grad.indices)
         sums = unsorted_segment_sum(grad.values, positions, size(distinct))

@@ -20,7 +20,7 @@ from actorflow.graph.tensor import Operation, Tensor
 from actorflow.graph.variables.collections import GraphKeys
 from actorflow.graph.variables.updates import updates_of
 from actorflow.graph.variables.variable import Variable
-from actorflow.models.train.optimizers.application import Application
+from actorflow.models.train.optimizers.application import UpdateApplication
 from actorflow.public import public
 
 _MOST_SHOWN = 4
@@ -28,7 +28,7 @@ GradientAndVariable: TypeAlias = "tuple[Tensor | IndexedSlices | None, Variable]
 
 
 @public("af.train")
-class Optimizer(Application):
+class Optimizer(UpdateApplication):
     """The base of optimizers. `minimize(loss)` is `compute_gradients(loss)`, then `apply_gradients`; between the two a
     program may clip or average gradients.
 

@@ -16,13 +16,13 @@ from actorflow.base.unpicklable import unpicklable
 from actorflow.engine.eager.scope import eager_graph
 from actorflow.engine.eager.variable import EagerVariable, when_used
 from actorflow.engine.formats import installed
-from actorflow.engine.formats.base import Reader
+from actorflow.engine.formats.base import FormatReader
 from actorflow.errors import describe
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.variables.variable import Variable
 from actorflow.models.train.saving.checkpoints import checkpoint_exists, load_checkpoint, warn
-from actorflow.models.train.saving.object_graph import GRAPH, Keys, Slot, graph_of, keys_of
-from actorflow.models.train.saving.objects import Reached, Resumable, reached_from, variables_of
+from actorflow.models.train.saving.object_graph import GRAPH, ObjectKeys, ObjectSlot, graph_of, keys_of
+from actorflow.models.train.saving.objects import Reached, ResumableObject, reached_from, variables_of
 from actorflow.models.train.saving.saver import Saver
 from actorflow.public import public
 
@@ -217,13 +217,13 @@ def _holder(resumable: Any) -> EagerVariable:
 class Restoring:
     """The status of `Checkpoint.restore`: which values of the checkpoint are wanted, and which were given."""
 
-    def __init__(self, checkpoint: Checkpoint, reader: Reader | None) -> None:
+    def __init__(self, checkpoint: Checkpoint, reader: FormatReader | None) -> None:
         self._checkpoint = checkpoint
         self._reader = reader
         names: Mapping[str, Any] = {} if reader is None else reader.get_variable_to_shape_map()
         self._keys = None
         if reader is not None and GRAPH in names:
-            self._keys = Keys(np.asarray(reader.get_tensor(GRAPH), object).item())
+            self._keys = ObjectKeys(np.asarray(reader.get_tensor(GRAPH), object).item())
         self._names = set(names) if self._keys is None else self._keys.every() & set(names)
         self._by_way = reader is None or self._keys is not None or _COUNTER in self._names
         self._done: dict[int, str] = {}
@@ -313,7 +313,7 @@ class Restoring:
     def _variables(self) -> dict[str, Variable]:
         return variables_of(self._checkpoint)
 
-    def _resumable(self) -> dict[str, Resumable]:
+    def _resumable(self) -> dict[str, ResumableObject]:
         """The objects that are reached and have a state in the checkpoint, by the ways to them."""
         several = reached_from(self._checkpoint).resumable
         return {way: resumable for way, resumable in several.items() if self._key(way) in self._names}
@@ -327,7 +327,7 @@ class Restoring:
         }
         return {name: variable for name, variable in named.items() if name is not None and name in self._names}
 
-    def _key(self, way: str, slot: Slot | None = None) -> str | None:
+    def _key(self, way: str, slot: ObjectSlot | None = None) -> str | None:
         """The key in the checkpoint of what is at a way."""
         return way if self._keys is None else self._keys.key(way, slot)
 

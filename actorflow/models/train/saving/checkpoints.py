@@ -15,7 +15,7 @@ from actorflow.base.paths import path_text
 from actorflow.base.records.wire import BrokenMessageError
 from actorflow.base.reports.logs import get_logger
 from actorflow.engine.formats import installed
-from actorflow.engine.formats.base import Reader
+from actorflow.engine.formats.base import FormatReader
 from actorflow.engine.formats.compare import RestoreRequest, compare
 from actorflow.errors import DataLossError, NotFoundError, with_topic
 from actorflow.public import public
@@ -265,7 +265,7 @@ def find_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> str:
 
 
 @public("af.train")
-def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> Reader:
+def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> FormatReader:
     """A reader of a checkpoint, or of the latest checkpoint in a folder (`tf.train.load_checkpoint`).
 
     Example:
@@ -280,7 +280,7 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> Reader:
 
 
 @public("af.train")
-def NewCheckpointReader(filepattern: str | os.PathLike[str]) -> Reader:
+def NewCheckpointReader(filepattern: str | os.PathLike[str]) -> FormatReader:
     """A reader of a checkpoint (`tf.train.NewCheckpointReader`). Raises NotFoundError for a path without a checkpoint.
 
     Example:

@@ -58,7 +58,7 @@ class TrackableObjectGraph(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class ObjectSlot:
     """A variable that an optimizer keeps for another variable: the ways to both, and its name there."""
 
     optimizer: str
@@ -66,7 +66,7 @@ class Slot:
     variable: str
 
 
-def keys_of(ways: Iterable[str], slots: Mapping[str, Slot]) -> dict[str, str]:
+def keys_of(ways: Iterable[str], slots: Mapping[str, ObjectSlot]) -> dict[str, str]:
     """TensorFlow's key of the variable at each way.
 
     Args:
@@ -76,8 +76,8 @@ def keys_of(ways: Iterable[str], slots: Mapping[str, Slot]) -> dict[str, str]:
     return {way: f"{_path(slots.get(way, way))}/.ATTRIBUTES/{_VALUE}" for way in ways}
 
 
-def _path(place: str | Slot) -> str:
-    if isinstance(place, Slot):
+def _path(place: str | ObjectSlot) -> str:
+    if isinstance(place, ObjectSlot):
         return f"{_path(place.variable)}/.OPTIMIZER_SLOT/{_path(place.optimizer)}/{_escaped(place.name)}"
     return "/".join(map(_escaped, place.split("/"))) if place else ""
 
@@ -86,7 +86,7 @@ def _escaped(name: str) -> str:
     return name.replace(".", "..")
 
 
-def graph_of(keys: Mapping[str, str], names: Mapping[str, str], slots: Mapping[str, Slot]) -> bytes:
+def graph_of(keys: Mapping[str, str], names: Mapping[str, str], slots: Mapping[str, ObjectSlot]) -> bytes:
     """The message of objects.
 
     Args:
@@ -122,7 +122,7 @@ def graph_of(keys: Mapping[str, str], names: Mapping[str, str], slots: Mapping[s
     return message.SerializeToString()
 
 
-class Keys:
+class ObjectKeys:
     """The keys of the values in a checkpoint of objects, by the ways to them.
 
     Args:
@@ -132,7 +132,7 @@ class Keys:
     def __init__(self, data: bytes) -> None:
         self._nodes = TrackableObjectGraph.FromString(data).nodes
 
-    def key(self, way: str, slot: Slot | None = None) -> str | None:
+    def key(self, way: str, slot: ObjectSlot | None = None) -> str | None:
         """The key of the value at a way, or of a slot; None if there is no such key."""
         node = self._node(way) if slot is None else self._slot(slot)
         return next((str(a.checkpoint_key) for a in (() if node is None else node.attributes)), None)
@@ -155,7 +155,7 @@ class Keys:
         number = self._number(way)
         return None if number is None else self._nodes[number]
 
-    def _slot(self, slot: Slot) -> Any:
+    def _slot(self, slot: ObjectSlot) -> Any:
         optimizer, variable = self._node(slot.optimizer), self._number(slot.variable)
         for kept in () if optimizer is None else optimizer.slot_variables:
             if (kept.original_variable_node_id, kept.slot_name) == (variable, slot.name):

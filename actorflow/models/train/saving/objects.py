@@ -15,12 +15,12 @@ from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.graph.variables.variable import Variable
 from actorflow.models.train.optimizers.optimizer import Optimizer
-from actorflow.models.train.saving.object_graph import Slot
+from actorflow.models.train.saving.object_graph import ObjectSlot
 
 _LEAVES = (Tensor, Operation, Graph, str, bytes, int, float, complex, type, ModuleType, FunctionType, MethodType)
 
 
-class Resumable(Protocol):
+class ResumableObject(Protocol):
     """An object with a state of bytes and no variables, such as an iterator. `_checkpoint_resumes` marks its class."""
 
     _checkpoint_resumes: bool
@@ -41,8 +41,8 @@ class Reached:
     places of those variables that are slots of optimizers."""
 
     variables: dict[str, Variable] = field(default_factory=dict)
-    resumable: dict[str, Resumable] = field(default_factory=dict)
-    slots: dict[str, Slot] = field(default_factory=dict)
+    resumable: dict[str, ResumableObject] = field(default_factory=dict)
+    slots: dict[str, ObjectSlot] = field(default_factory=dict)
 
 
 def reached_from(root: Any) -> Reached:
@@ -72,7 +72,7 @@ def reached_from(root: Any) -> Reached:
             place = f"{way}/{name}/{slot}" if slot else f"{way}/{name}"
             variables[place] = variable
             if slot:
-                reached.slots[place] = Slot(way, name, slot)
+                reached.slots[place] = ObjectSlot(way, name, slot)
     return reached
 
 

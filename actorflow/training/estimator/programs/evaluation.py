@@ -23,7 +23,7 @@ from actorflow.training.monitored.commands import Emit, Program
 from actorflow.training.monitored.hook import SessionRunContext, SessionRunHook, SessionRunValues
 from actorflow.training.monitored.hooks.feeding import FinalOpsHook
 from actorflow.training.monitored.hooks.summaries import scalars
-from actorflow.training.monitored.loop import Loop
+from actorflow.training.monitored.loop import MonitoredLoop
 
 if TYPE_CHECKING:
     from actorflow.training.estimator.core import Core
@@ -74,7 +74,7 @@ def evaluation(
         face=core.face,
         init_fn=None if values is None else _assigning(built, values),
     )
-    loop = Loop(built.graph, host, every, face=core.face)
+    loop = MonitoredLoop(built.graph, host, every, face=core.face)
     try:
         yield from loop.begin()
         yield from loop.create()
@@ -195,7 +195,7 @@ def prediction(
     host = KeptHost(
         built, core.config.evaluation_master, core.session_options, path=path, keeps=core.is_open, face=core.face
     )
-    loop = Loop(built.graph, host, every, face=core.face)
+    loop = MonitoredLoop(built.graph, host, every, face=core.face)
     try:
         yield from loop.begin()
         yield from loop.create()

@@ -24,7 +24,7 @@ from actorflow.training.monitored.hooks.logged import LoggingTensorHook, StepCou
 from actorflow.training.monitored.hooks.saving import CheckpointSaverHook, CheckpointSaverListener
 from actorflow.training.monitored.hooks.stopping import NanLossDuringTrainingError, NanTensorHook, StopAtStepHook
 from actorflow.training.monitored.hooks.summaries import SummarySaverHook
-from actorflow.training.monitored.loop import Loop
+from actorflow.training.monitored.loop import MonitoredLoop
 from actorflow.training.supervisor.events import Restored
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def training(
     every = _hooks(core, built, batches, list(hooks), list(listeners))
     host = _host(core, built)
     watch = _Watch(core, batches, host)
-    loop = Loop(built.graph, host, every, face=core.face, on_restored=watch.restored)
+    loop = MonitoredLoop(built.graph, host, every, face=core.face, on_restored=watch.restored)
     try:
         yield from loop.begin()
         watch.begin(begin, steps, max_steps)
@@ -157,7 +157,7 @@ def _host(core: Core, built: Built) -> KeptHost:
     )
 
 
-def _steps(loop: Loop, fetches: Any, built: Built, batches: Batches | None, watch: _Watch) -> Program[None]:
+def _steps(loop: MonitoredLoop, fetches: Any, built: Built, batches: Batches | None, watch: _Watch) -> Program[None]:
     """Makes steps to the end of the input, or until a hook has enough."""
     size = 0
 

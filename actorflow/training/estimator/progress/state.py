@@ -16,7 +16,7 @@ from actorflow.training.estimator.events import (
     TrainingEnded,
     is_scalar,
 )
-from actorflow.training.estimator.progress.views import View, find_view
+from actorflow.training.estimator.progress.views import ProgressView, find_view
 from actorflow.training.supervisor.events import Event, Restored
 
 _PAUSE = 0.1
@@ -48,7 +48,7 @@ class Progress:
         UnimplementedError: a table is wanted, and `rich` is not installed.
     """
 
-    def __init__(self, wanted: bool | str | None = None, *, view: View | None = None) -> None:
+    def __init__(self, wanted: bool | str | None = None, *, view: ProgressView | None = None) -> None:
         self._view = find_view(wanted) if view is None else view
         self._last: int | None = None
         self._recent: deque[StepMade] = deque()

@@ -21,7 +21,7 @@ _PLAIN_SECONDS = 10.0
 _CLEARED = "\r\x1b[K"
 
 
-class View(Protocol):
+class ProgressView(Protocol):
     """A place in which a progress is shown."""
 
     def draw(self, state: Progress, is_last: bool) -> None:
@@ -31,7 +31,7 @@ class View(Protocol):
         """Makes room for a line that something else prints."""
 
 
-class Line:
+class TerminalLine:
     """A line of a terminal.
 
     Args:
@@ -74,7 +74,7 @@ class Plain:
         pass
 
 
-class Table:
+class TerminalTable:
     """A table in a terminal, with a bar, and the last evaluations below. It needs `rich`.
 
     Args:
@@ -177,7 +177,7 @@ def _html_table(head: list[str], lines: list[list[str]]) -> str:
     return f"<table>{row('th', head)}{''.join(row('td', line) for line in lines)}</table>"
 
 
-def find_view(wanted: bool | str | None) -> View | None:
+def find_view(wanted: bool | str | None) -> ProgressView | None:
     """The view that is wanted, or fits; None where nothing is to be shown. See `Progress` for `wanted` and what is raised."""
     if wanted not in (None, True, False, "line", "table"):
         raise ValueError(f'progress={wanted!r}: it is None, True, False, "line" or "table".')
@@ -200,6 +200,6 @@ def find_view(wanted: bool | str | None) -> View | None:
         return None
     if file.isatty() and os.environ.get("TERM") != "dumb":
         if has_rich and wanted != "line":
-            return Table(file)
-        return Line(file, lambda: shutil.get_terminal_size().columns)
+            return TerminalTable(file)
+        return TerminalLine(file, lambda: shutil.get_terminal_size().columns)
     return None if wanted is None else Plain(file)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 
-from actorflow.exchange.sources.source import Kind, Signatures, Source
+from actorflow.exchange.sources.source import Signatures, Source, SourceKind
 
 
 def _read(path: str, tags: Collection[str], signatures: Signatures | None) -> Source:
@@ -24,4 +24,4 @@ def _read(path: str, tags: Collection[str], signatures: Signatures | None) -> So
     return source(keras.saving.load_model(path, compile=False))
 
 
-KIND = Kind("a .keras file", lambda path: path.endswith(".keras") and os.path.isfile(path), _read)
+KIND = SourceKind("a .keras file", lambda path: path.endswith(".keras") and os.path.isfile(path), _read)

@@ -9,7 +9,7 @@ import pytest
 from graph.ops.nn.rows_pool import Kind
 from graph.ops.windows import Windows, convolved, deep, shallow, to_filter, to_input
 
-from actorflow.graph.ops.nn.conv.geometry import Span, span
+from actorflow.graph.ops.nn.conv.geometry import WindowSpan, span
 from actorflow.kernels.nn import pool
 from actorflow.kernels.nn.conv import columns as conv_columns
 from actorflow.kernels.nn.conv import depthwise as conv_depthwise
@@ -25,7 +25,7 @@ def drawn(seed: int, *shapes: tuple[int, ...]) -> list[Any]:
     return [rng.standard_normal(shape) for shape in shapes]
 
 
-def places(padding: str, stride: int) -> tuple[list[Span], Windows]:
+def places(padding: str, stride: int) -> tuple[list[WindowSpan], Windows]:
     spans = [span(size, window, stride, 1, padding) for size, window in ((7, 2), (5, 3))]
     return spans, Windows((7, 5), (2, 3), (stride, stride), (1, 1), padding)
 

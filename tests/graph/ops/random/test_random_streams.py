@@ -119,7 +119,7 @@ def test_a_shuffle_sorts_by_the_words() -> None:
 
 
 def test_a_few_uniform_numbers_are_those_that_many_begin_with() -> None:
-    many = philox.fill(philox.Stream(KEY), philox.uniform(24), (50_000,), af.float32)
+    many = philox.fill(philox.PhiloxStream(KEY), philox.uniform(24), (50_000,), af.float32)
     for sizes in ((1,), (7,), (10, 10), (3, 0), (2048,)):
         few = philox.few_uniform(KEY, 0, sizes)
         assert few is not None and few.shape == sizes and few.tobytes() == many[: few.size].tobytes()
@@ -128,14 +128,14 @@ def test_a_few_uniform_numbers_are_those_that_many_begin_with() -> None:
 
 def test_blocks_join_without_a_seam() -> None:
     for how, words in ((philox.uniform(24), words32), (philox.normal, words32)):
-        whole = philox.fill(philox.Stream(KEY), how, (100_003,), af.float32)
-        start = philox.fill(philox.Stream(KEY), how, (1001,), af.float32)
+        whole = philox.fill(philox.PhiloxStream(KEY), how, (100_003,), af.float32)
+        start = philox.fill(philox.PhiloxStream(KEY), how, (1001,), af.float32)
         np.testing.assert_array_equal(whole[:1000], start[:1000])
         assert words is words32
     out = np.empty((3, 40_000), np.float32)
-    assert philox.fill(philox.Stream(KEY), philox.normal, (3, 40_000), af.float32, out) is out
+    assert philox.fill(philox.PhiloxStream(KEY), philox.normal, (3, 40_000), af.float32, out) is out
     np.testing.assert_array_equal(
-        out.reshape(-1), philox.fill(philox.Stream(KEY), philox.normal, (120_000,), af.float32)
+        out.reshape(-1), philox.fill(philox.PhiloxStream(KEY), philox.normal, (120_000,), af.float32)
     )
 
 

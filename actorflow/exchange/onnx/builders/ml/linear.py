@@ -9,12 +9,12 @@ import numpy as np
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
 from actorflow.exchange.onnx.builders.ml.scores import classified, labels_of, transformed
-from actorflow.exchange.onnx.nodes import Node, onnx_op
+from actorflow.exchange.onnx.nodes import OnnxNode, onnx_op
 
 _ML = "ai.onnx.ml"
 
 
-def _floats(node: Node, name: str) -> Any:
+def _floats(node: OnnxNode, name: str) -> Any:
     return np.asarray(node.attr(name, []), np.float32)
 
 
@@ -24,7 +24,7 @@ def _rows(x: Any) -> Any:
     return af.reshape(x, [1, -1]) if len(x.static_shape or (0, 0)) == 1 else x
 
 
-def _linear(node: Node, x: Any, count: int) -> Any:
+def _linear(node: OnnxNode, x: Any, count: int) -> Any:
     weights, offsets = _floats(node, "coefficients"), _floats(node, "intercepts")
     if not count or len(weights) % count:
         raise InvalidArgumentError(f"{node} has {len(weights)} coefficients for {count} targets.")
@@ -33,18 +33,18 @@ def _linear(node: Node, x: Any, count: int) -> Any:
 
 
 @onnx_op("LinearRegressor", domain=_ML)
-def linear_regressor(node: Node, x: Any) -> Any:
+def linear_regressor(node: OnnxNode, x: Any) -> Any:
     return transformed(node, _linear(node, x, node.attr("targets", 1)), node.attr("post_transform", "NONE"))
 
 
 @onnx_op("LinearClassifier", domain=_ML)
-def linear_classifier(node: Node, x: Any) -> Any:
+def linear_classifier(node: OnnxNode, x: Any) -> Any:
     labels = labels_of(node)
     count = len(_floats(node, "intercepts")) or len(labels)
     return classified(node, _linear(node, x, count), labels)
 
 
-def _kernel(node: Node, x: Any, vectors: Any) -> Any:
+def _kernel(node: OnnxNode, x: Any, vectors: Any) -> Any:
     """[rows, vectors]: how near each row is to each vector."""
     kind = node.attr("kernel_type", "LINEAR")
     gamma, offset, degree = (*_floats(node, "kernel_params"), np.float32(0), np.float32(0), np.float32(0))[:3]
@@ -63,7 +63,7 @@ def _kernel(node: Node, x: Any, vectors: Any) -> Any:
 
 
 @onnx_op("SVMRegressor", domain=_ML)
-def svm_regressor(node: Node, x: Any) -> Any:
+def svm_regressor(node: OnnxNode, x: Any) -> Any:
     x, weights, offset = _rows(x), _floats(node, "coefficients"), _floats(node, "rho")
     count = node.attr("n_supports", 0)
     vectors = _floats(node, "support_vectors").reshape(count, -1) if count else np.eye(len(weights), dtype=np.float32)
@@ -74,7 +74,7 @@ def svm_regressor(node: Node, x: Any) -> Any:
 
 
 @onnx_op("SVMClassifier", domain=_ML)
-def svm_classifier(node: Node, x: Any) -> Any:
+def svm_classifier(node: OnnxNode, x: Any) -> Any:
     """Each pair of classes has a score; votes decide, or probabilities, where the file has what is needed for them."""
     labels, x = labels_of(node), _rows(x)
     counts = np.asarray(node.attr("vectors_per_class", []), np.int64)

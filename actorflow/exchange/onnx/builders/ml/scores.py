@@ -11,10 +11,10 @@ import actorflow as af
 from actorflow.errors import InvalidArgumentError
 from actorflow.exchange.onnx.builders.common import number
 from actorflow.exchange.onnx.builders.texts import words
-from actorflow.exchange.onnx.nodes import Node
+from actorflow.exchange.onnx.nodes import OnnxNode
 
 
-def labels_of(node: Node) -> Any:
+def labels_of(node: OnnxNode) -> Any:
     """The labels of the classes: a vector of strings or of int64."""
     names = node.attr("classlabels_strings")
     if names:
@@ -46,7 +46,7 @@ _CHANGES: dict[str, Callable[[Any], Any]] = {
 _NUMBERED = tuple(_CHANGES)
 
 
-def transformed(node: Node, scores: Any, how: str | int) -> Any:
+def transformed(node: OnnxNode, scores: Any, how: str | int) -> Any:
     """Scores after `post_transform`, which is a name or, in newer versions, a number."""
     name = _NUMBERED[how] if isinstance(how, int) and 0 <= how < len(_NUMBERED) else how
     if name not in _CHANGES:
@@ -54,7 +54,7 @@ def transformed(node: Node, scores: Any, how: str | int) -> Any:
     return _CHANGES[name](scores)
 
 
-def classified(node: Node, scores: Any, labels: Any, *, positive: bool | None = None) -> tuple[Any, Any]:
+def classified(node: OnnxNode, scores: Any, labels: Any, *, positive: bool | None = None) -> tuple[Any, Any]:
     """The label and the scores of each row.
 
     Args:

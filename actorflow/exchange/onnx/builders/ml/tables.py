@@ -10,14 +10,14 @@ import actorflow as af
 from actorflow.errors import InvalidArgumentError, UnimplementedError
 from actorflow.exchange.onnx.builders.common import at_least, number, rank_of, size_of, vector
 from actorflow.exchange.onnx.builders.texts import words
-from actorflow.exchange.onnx.nodes import Node, onnx_op
+from actorflow.exchange.onnx.nodes import OnnxNode, onnx_op
 from actorflow.exchange.onnx.values import Mapped, dtype_of
 
 _ML = "ai.onnx.ml"
 
 
 @onnx_op("Binarizer", domain=_ML)
-def binarizer(node: Node, x: Any) -> Any:
+def binarizer(node: OnnxNode, x: Any) -> Any:
     return af.cast(x > number(node.attr("threshold", 0.0), x), dtype_of(x))
 
 
@@ -25,7 +25,7 @@ _DEFAULTS = {"strings": "_Unused", "int64s": -1, "floats": -0.0}
 
 
 @onnx_op("LabelEncoder", domain=_ML)
-def label_encoder(node: Node, x: Any) -> Any:
+def label_encoder(node: OnnxNode, x: Any) -> Any:
     """Each element looked up in a table of keys and values."""
     keys, _ = _column(node, "keys")
     values, kind = _column(node, "values")
@@ -43,7 +43,7 @@ def label_encoder(node: Node, x: Any) -> Any:
     return af.where_v2(af.reduce_any(same, -1), labels, last)
 
 
-def _column(node: Node, name: str) -> tuple[Any, str]:
+def _column(node: OnnxNode, name: str) -> tuple[Any, str]:
     """The keys or the values, and the kind of attribute that has them."""
     for kind, dtype in (("strings", object), ("int64s", np.int64), ("floats", np.float32)):
         column = node.attr(f"{name}_{kind}")
@@ -52,7 +52,7 @@ def _column(node: Node, name: str) -> tuple[Any, str]:
     return node.required(f"{name}_tensor"), "tensor"
 
 
-def _floats(node: Node, name: str) -> Any:
+def _floats(node: OnnxNode, name: str) -> Any:
     return np.asarray(node.attr(name, []), np.float32)
 
 
@@ -62,14 +62,14 @@ def _real(x: Any) -> Any:
 
 
 @onnx_op("Scaler", domain=_ML)
-def scaler(node: Node, x: Any) -> Any:
+def scaler(node: OnnxNode, x: Any) -> Any:
     return af.cast(
         (_real(x) - number(_floats(node, "offset"), _real(x))) * number(_floats(node, "scale"), _real(x)), af.float32
     )
 
 
 @onnx_op("Normalizer", domain=_ML)
-def normalizer(node: Node, x: Any) -> Any:
+def normalizer(node: OnnxNode, x: Any) -> Any:
     """Rows over their largest element, their sum of sizes, or their length. A row of norm 0 stays as it is."""
     x = _real(x)
     norms = {
@@ -85,7 +85,7 @@ def normalizer(node: Node, x: Any) -> Any:
 
 
 @onnx_op("Imputer", domain=_ML)
-def imputer(node: Node, x: Any) -> Any:
+def imputer(node: OnnxNode, x: Any) -> Any:
     """Elements that are missing, by a value for each column or a value for all."""
     if dtype_of(x).is_floating:
         values, missing = _floats(node, "imputed_value_floats"), node.attr("replaced_value_float", 0.0)
@@ -99,7 +99,7 @@ def imputer(node: Node, x: Any) -> Any:
 
 
 @onnx_op("FeatureVectorizer", domain=_ML)
-def feature_vectorizer(node: Node, *values: Any) -> Any:
+def feature_vectorizer(node: OnnxNode, *values: Any) -> Any:
     """Columns side by side. An input that is wider or narrower than its number says is cut, or filled up with zeros."""
     parts = []
     for value, width in zip(values, node.attr("inputdimensions") or [None] * len(values)):
@@ -113,7 +113,7 @@ def feature_vectorizer(node: Node, *values: Any) -> Any:
 
 
 @onnx_op("OneHotEncoder", domain=_ML)
-def one_hot_encoder(node: Node, x: Any) -> Any:
+def one_hot_encoder(node: OnnxNode, x: Any) -> Any:
     """A dimension more, with a 1 at the place of the category. An unknown category has zeros, or is an error."""
     names, numbers = node.attr("cats_strings"), node.attr("cats_int64s")
     if dtype_of(x) is af.string:
@@ -130,7 +130,7 @@ def one_hot_encoder(node: Node, x: Any) -> Any:
 
 
 @onnx_op("CategoryMapper", domain=_ML)
-def category_mapper(node: Node, x: Any) -> Any:
+def category_mapper(node: OnnxNode, x: Any) -> Any:
     names, numbers = words(node.attr("cats_strings") or []), np.asarray(node.attr("cats_int64s") or [], np.int64)
     if len(names) != len(numbers):
         raise InvalidArgumentError(f"{node} has {len(names)} names and {len(numbers)} numbers.")
@@ -147,7 +147,7 @@ def _looked_up(x: Any, keys: Any, values: Any, default: Any) -> Any:
 
 
 @onnx_op("ZipMap", domain=_ML)
-def zip_map(node: Node, x: Any) -> Any:
+def zip_map(node: OnnxNode, x: Any) -> Any:
     """For each row a map from the labels to its numbers."""
     names, numbers = node.attr("classlabels_strings"), node.attr("classlabels_int64s")
     keys = words(names) if names else np.asarray(numbers or [], np.int64)
@@ -155,7 +155,7 @@ def zip_map(node: Node, x: Any) -> Any:
 
 
 @onnx_op("DictVectorizer", domain=_ML)
-def dict_vectorizer(node: Node, x: Any) -> Any:
+def dict_vectorizer(node: OnnxNode, x: Any) -> Any:
     """The values of a map in the order of a vocabulary, 0 for missing keys."""
     names, numbers = node.attr("string_vocabulary"), node.attr("int64_vocabulary")
     vocabulary = words(names) if names else np.asarray(numbers or [], np.int64)
@@ -174,7 +174,7 @@ def _values_of(x: Any, keys: Any) -> Any:
 
 
 @onnx_op("CastMap", domain=_ML)
-def cast_map(node: Node, x: Any) -> Any:
+def cast_map(node: OnnxNode, x: Any) -> Any:
     """The values of a map in the order of its keys; with `map_form` SPARSE by them, in a row of `max_map` elements."""
     from actorflow.exchange.onnx.builders.shapes import converted
 

@@ -12,7 +12,7 @@ import actorflow as af
 from actorflow.errors import InvalidArgumentError
 from actorflow.exchange.onnx.builders.common import number
 from actorflow.exchange.onnx.builders.ml.scores import classified, labels_of, transformed
-from actorflow.exchange.onnx.nodes import Node, onnx_op
+from actorflow.exchange.onnx.nodes import OnnxNode, onnx_op
 from actorflow.exchange.onnx.values import dtype_of
 
 _ML = "ai.onnx.ml"
@@ -46,7 +46,7 @@ class Forest:
     missing: Any = None
     members: Any = None
 
-    def depth(self, node: Node) -> int:
+    def depth(self, node: OnnxNode) -> int:
         """The number of levels of inner nodes. Raises InvalidArgumentError where nodes lead in a circle."""
         count, depth, level = len(self.modes), 0, np.unique(self.roots)
         while (level := level[level < count]).size:
@@ -56,7 +56,7 @@ class Forest:
                 raise InvalidArgumentError(f"The nodes of {node} lead in a circle.")
         return depth
 
-    def leaves(self, node: Node, x: Any) -> Any:
+    def leaves(self, node: OnnxNode, x: Any) -> Any:
         """[rows, trees]: the number of the leaf at which each row ends."""
         count, depth = len(self.modes), self.depth(node)
         at: Any = af.broadcast_to(self.roots, af.stack([af.shape(x)[0], len(self.roots)]))
@@ -88,7 +88,7 @@ class Forest:
 
 
 @onnx_op("TreeEnsemble", domain=_ML)
-def tree_ensemble(node: Node, x: Any) -> Any:
+def tree_ensemble(node: OnnxNode, x: Any) -> Any:
     modes = np.asarray(node.required("nodes_modes"))
     count, weights = len(modes), np.asarray(node.required("leaf_weights"))
     down = []
@@ -118,7 +118,7 @@ def tree_ensemble(node: Node, x: Any) -> Any:
     return transformed(node, scores, node.attr("post_transform", 0))
 
 
-def _members(node: Node, modes: Any) -> Any:
+def _members(node: OnnxNode, modes: Any) -> Any:
     """For each node the elements of its set, in a matrix that is filled up with NaN."""
     sets: list[list[float]] = [[]]
     values_of_sets = np.asarray(node.attr("membership_values", np.zeros(0, np.float32)))
@@ -150,7 +150,7 @@ def _aggregated(shares: Any, has: Any, how: Any, base: Any = None) -> Any:
     return sums if base is None else sums + number(base, sums)
 
 
-def _old_forest(node: Node, x: Any, kind: str, targets: int) -> tuple[Any, Any, Any, Any]:
+def _old_forest(node: OnnxNode, x: Any, kind: str, targets: int) -> tuple[Any, Any, Any, Any]:
     """The shares of trees in the form before version 5, in which leaves are nodes: `[rows, trees, targets]`, which of them are
     there, all weights, and the targets that have any."""
     wide = (
@@ -212,21 +212,21 @@ def _or_one(values: Any) -> Any:
     return values if len(values) else np.zeros(1, values.dtype)
 
 
-def _base(node: Node) -> Any:
+def _base(node: OnnxNode) -> Any:
     values = node.attr("base_values_as_tensor")
     values = node.attr("base_values") if values is None else values
     return None if values is None or not len(values) else np.asarray(values, np.float64)
 
 
 @onnx_op("TreeEnsembleRegressor", domain=_ML)
-def tree_regressor(node: Node, x: Any) -> Any:
+def tree_regressor(node: OnnxNode, x: Any) -> Any:
     shares, has, *_ = _old_forest(node, x, "target", node.required("n_targets"))
     scores = _aggregated(shares, has, node.attr("aggregate_function", "SUM"), _base(node))
     return af.cast(transformed(node, scores, node.attr("post_transform", "NONE")), af.float32)
 
 
 @onnx_op("TreeEnsembleClassifier", domain=_ML)
-def tree_classifier(node: Node, x: Any) -> Any:
+def tree_classifier(node: OnnxNode, x: Any) -> Any:
     """A model of two classes may have the weights of one class alone, which then count for the second class."""
     labels, base = labels_of(node), _base(node)
     shares, _, weights, targets = _old_forest(node, x, "class", max(len(labels), 1))

@@ -20,7 +20,7 @@ from actorflow.exchange.onnx.builders.common import (
     whole,
     widened,
 )  # fmt: skip
-from actorflow.exchange.onnx.nodes import Node, onnx_op
+from actorflow.exchange.onnx.nodes import OnnxNode, onnx_op
 from actorflow.exchange.onnx.types import dtype_of as element_type
 from actorflow.exchange.onnx.values import dtype_of
 
@@ -46,7 +46,7 @@ def for_each_query_head(x: Any, heads: int) -> Any:
     return af.gather(x, computed(lambda all_, own: af.range_(all_) // (all_ // own), whole(heads), whole(own)), axis=1)
 
 
-def scale_of(node: Node, width: Any) -> Any:
+def scale_of(node: OnnxNode, width: Any) -> Any:
     """The factor of scores, in float64: the inverse root of the size of a head unless the file says another factor."""
     scale = node.attr("scale")
     if scale:
@@ -60,7 +60,7 @@ _RAW, _CAPPED, _BIASED, _WEIGHTS = range(4)
 
 @onnx_op("Attention")
 def attention(
-    node: Node,
+    node: OnnxNode,
     query: Any,
     key: Any,
     value: Any,
@@ -105,7 +105,7 @@ def attention(
 
 
 @onnx_op("FlexAttention", domain="ai.onnx.preview")
-def flex_attention(node: Node, query: Any, key: Any, value: Any) -> Any:
+def flex_attention(node: OnnxNode, query: Any, key: Any, value: Any) -> Any:
     """Attention whose scores and weights go through graphs that the node brings with it."""
     kind, heads = dtype_of(query), size_of(query, 1)
     code = node.attr("softmax_precision")
@@ -121,7 +121,7 @@ def flex_attention(node: Node, query: Any, key: Any, value: Any) -> Any:
     return af.cast(af.matmul(weights, for_each_query_head(values, heads)), kind)
 
 
-def _bias(node: Node, scores: Any, mask: Any, past_key: Any, lengths: Any) -> Any:
+def _bias(node: OnnxNode, scores: Any, mask: Any, past_key: Any, lengths: Any) -> Any:
     """The bias of the scores: the mask, and minus infinity where a query may not look. None where all may."""
     queries, keys = size_of(scores, 2), size_of(scores, 3)
     causal = bool(node.attr("is_causal", 0))
@@ -168,7 +168,7 @@ def _as_wide(mask: Any, keys: Any) -> Any:
 
 
 @onnx_op("RotaryEmbedding")
-def rotary_embedding(node: Node, x: Any, cosine: Any, sine: Any, places: Any = None) -> Any:
+def rotary_embedding(node: OnnxNode, x: Any, cosine: Any, sine: Any, places: Any = None) -> Any:
     """Pairs of elements of each head are turned by the angle of their place."""
     flat = rank_of(x) == 3
     heads = shaped(x, [size_of(x, 0), size_of(x, 1), node.required("num_heads"), -1]) if flat else None
@@ -196,7 +196,7 @@ def rotary_embedding(node: Node, x: Any, cosine: Any, sine: Any, places: Any = N
 
 @onnx_op("LinearAttention")
 def linear_attention(
-    node: Node, query: Any, key: Any, value: Any, past: Any = None, decay: Any = None, beta: Any = None
+    node: OnnxNode, query: Any, key: Any, value: Any, past: Any = None, decay: Any = None, beta: Any = None
 ) -> Any:
     """A state of products of keys and values, which each place decays, corrects and adds to, and reads with its query."""
     rule = node.attr("update_rule", "gated_delta")
@@ -237,7 +237,7 @@ def linear_attention(
 
 
 @onnx_op("CausalConvWithState")
-def causal_conv(node: Node, x: Any, weights: Any, bias: Any = None, past: Any = None) -> Any:
+def causal_conv(node: OnnxNode, x: Any, weights: Any, bias: Any = None, past: Any = None) -> Any:
     """Each channel has a filter of its own over the places before; the last places are the state of the next call."""
     (reach,) = known(vector([size_of(weights, 2)]), "The size of a filter")
     before = af.zeros(vector([size_of(x, 0), size_of(x, 1), reach - 1]), dtype_of(x)) if past is None else past

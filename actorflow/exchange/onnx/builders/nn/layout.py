@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import actorflow as af
-from actorflow.exchange.onnx.nodes import Node
+from actorflow.exchange.onnx.nodes import OnnxNode
 from actorflow.exchange.onnx.values import ints, shape_of
 
 _OPS = """
@@ -60,7 +60,7 @@ def channels_first(x: Any) -> Any:
     return af.transpose(x, _first(len(shape_of(x) or ())))
 
 
-def moved_behind(node: Node) -> bool:
+def moved_behind(node: OnnxNode) -> bool:
     """Whether the inputs of an op were replaced by such with channels last, so that `channels_first` belongs behind it."""
     ranks = {len(shape_of(x) or ()) for x in node.inputs if within(x) is not None}
     if len(ranks) != 1:

@@ -12,12 +12,12 @@ from actorflow.exchange.onnx.builders.common import number, positive, rank_of, s
 from actorflow.exchange.onnx.builders.nn.windows import convolved
 from actorflow.exchange.onnx.builders.products import product
 from actorflow.exchange.onnx.builders.shapes import converted
-from actorflow.exchange.onnx.nodes import Node, onnx_op
+from actorflow.exchange.onnx.nodes import OnnxNode, onnx_op
 from actorflow.exchange.onnx.types import dtype_of as element_type
 from actorflow.exchange.onnx.values import dtype_of, shape_of
 
 
-def spread(node: Node, value: Any, x: Any) -> Any:
+def spread(node: OnnxNode, value: Any, x: Any) -> Any:
     """A scale or a zero as `x` needs it: a single number, a number for each place along an axis, or a number for each block
     along it."""
     shape = shape_of(value)
@@ -43,7 +43,7 @@ def _rounded(x: Any, zero: Any, target: Any) -> Any:
 
 
 @onnx_op("QuantizeLinear")
-def quantize(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
+def quantize(node: OnnxNode, x: Any, scale: Any, zero: Any = None) -> Any:
     code = node.attr("output_dtype", 0)
     target = dtype_of(zero) if zero is not None else element_type(code) if code else af.uint8
     factor = spread(node, scale, x)
@@ -59,7 +59,7 @@ def quantize(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
 
 
 @onnx_op("DequantizeLinear")
-def dequantize(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
+def dequantize(node: OnnxNode, x: Any, scale: Any, zero: Any = None) -> Any:
     code = node.attr("output_dtype", 0)
     target = element_type(code) if code else dtype_of(scale)
     wide = converted(x, af.float32)
@@ -69,7 +69,7 @@ def dequantize(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
 
 
 @onnx_op("DynamicQuantizeLinear")
-def dynamic_quantize(node: Node, x: Any) -> Any:
+def dynamic_quantize(node: OnnxNode, x: Any) -> Any:
     high = af.maximum(af.reduce_max(x), number(0, x))
     low = af.minimum(af.reduce_min(x), number(0, x))
     width = af.where_v2(af.equal(high, low), number(1, x), high - low)
@@ -91,7 +91,7 @@ def _by_rows(zero: Any, rank: int) -> Any:
 
 
 @onnx_op("MatMulInteger")
-def matmul_integer(node: Node, a: Any, b: Any, a_zero: Any = None, b_zero: Any = None) -> Any:
+def matmul_integer(node: OnnxNode, a: Any, b: Any, a_zero: Any = None, b_zero: Any = None) -> Any:
     return _integer_product(a, b, a_zero, b_zero)
 
 
@@ -122,7 +122,7 @@ def scaled_product(a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_ze
 
 @onnx_op("QLinearMatMul")
 def qlinear_matmul(
-    node: Node, a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, scale: Any, zero: Any
+    node: OnnxNode, a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, scale: Any, zero: Any
 ) -> Any:
     products = _integer_product(a, b, a_zero, b_zero)
     rows = _by_rows(_scalar(a_scale), rank_of(a))
@@ -136,7 +136,7 @@ def _for_filters(value: Any, space: int) -> Any:
     return value if value is None or shape_of(value) in ((), (1,)) else shaped(value, [-1, *[1] * (space + 1)])
 
 
-def _integer_conv(node: Node, x: Any, weights: Any, x_zero: Any, w_zero: Any) -> Any:
+def _integer_conv(node: OnnxNode, x: Any, weights: Any, x_zero: Any, w_zero: Any) -> Any:
     """A convolution of whole numbers. Its sums are exact in float64, which the kernels of convolutions know."""
     space = rank_of(x) - 2
     source = af.cast(_whole(x, _scalar(x_zero)), af.float64)
@@ -145,13 +145,13 @@ def _integer_conv(node: Node, x: Any, weights: Any, x_zero: Any, w_zero: Any) ->
 
 
 @onnx_op("ConvInteger")
-def conv_integer(node: Node, x: Any, weights: Any, x_zero: Any = None, w_zero: Any = None) -> Any:
+def conv_integer(node: OnnxNode, x: Any, weights: Any, x_zero: Any = None, w_zero: Any = None) -> Any:
     return af.cast(_integer_conv(node, x, weights, x_zero, w_zero), af.int32)
 
 
 @onnx_op("QLinearConv")
 def qlinear_conv(
-    node: Node, x: Any, x_scale: Any, x_zero: Any, weights: Any, w_scale: Any, w_zero: Any, scale: Any, zero: Any,
+    node: OnnxNode, x: Any, x_scale: Any, x_zero: Any, weights: Any, w_scale: Any, w_zero: Any, scale: Any, zero: Any,
     bias: Any = None,
 ) -> Any:  # fmt: skip
     space = rank_of(x) - 2

@@ -11,7 +11,7 @@ from typing import Any
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
 from actorflow.exchange.onnx.builders.common import known, number, shaped, size_of, vector
-from actorflow.exchange.onnx.nodes import Node, onnx_op
+from actorflow.exchange.onnx.nodes import OnnxNode, onnx_op
 from actorflow.exchange.onnx.values import dtype_of
 
 Function = Callable[[Any], Any]
@@ -35,7 +35,7 @@ _FUNCTIONS: dict[str, tuple[tuple[float, ...], Callable[..., Any]]] = {
 """The activations: their parameters unless a file gives others, and their functions."""
 
 
-def _activations(node: Node, defaults: Sequence[str], directions: int) -> list[Function]:
+def _activations(node: OnnxNode, defaults: Sequence[str], directions: int) -> list[Function]:
     """The functions of all directions, one behind the other."""
     names = node.attr("activations") or list(defaults) * directions
     lists: list[Iterator[float]] = [iter(node.attr(name) or []) for name in ("activation_alpha", "activation_beta")]
@@ -43,7 +43,7 @@ def _activations(node: Node, defaults: Sequence[str], directions: int) -> list[F
     return [_activation(node, name.lower(), lists, clip) for name in names]
 
 
-def _activation(node: Node, name: str, lists: Sequence[Iterator[float]], clip: float | None) -> Function:
+def _activation(node: OnnxNode, name: str, lists: Sequence[Iterator[float]], clip: float | None) -> Function:
     if name not in _FUNCTIONS:
         raise InvalidArgumentError(f"{node} has the activation {name!r}; known are: {', '.join(sorted(_FUNCTIONS))}.")
     defaults, function = _FUNCTIONS[name]
@@ -78,7 +78,7 @@ class _Cell:
 
 
 def _run(
-    node: Node,
+    node: OnnxNode,
     x: Any,
     weights: Any,
     states: Sequence[Any],
@@ -129,7 +129,7 @@ def _run(
     return (af.transpose(y, [2, 0, 1, 3]) if swapped else y, *rest)
 
 
-def _directions(node: Node) -> tuple[int, str]:
+def _directions(node: OnnxNode) -> tuple[int, str]:
     direction = node.attr("direction", "forward")
     if direction not in ("forward", "reverse", "bidirectional"):
         raise InvalidArgumentError(f"direction of {node} is {direction!r}.")
@@ -150,7 +150,7 @@ def _biases(bias: Any, at: int, count: int) -> Any:
 
 @onnx_op("RNN")
 def rnn(
-    node: Node, x: Any, weights: Any, recurrent: Any, bias: Any = None, lengths: Any = None, state: Any = None
+    node: OnnxNode, x: Any, weights: Any, recurrent: Any, bias: Any = None, lengths: Any = None, state: Any = None
 ) -> Any:
     functions = _activations(node, ["Tanh"], _directions(node)[0])
 
@@ -167,7 +167,7 @@ def rnn(
 
 @onnx_op("LSTM")
 def lstm(
-    node: Node,
+    node: OnnxNode,
     x: Any,
     weights: Any,
     recurrent: Any,
@@ -206,7 +206,7 @@ def lstm(
 
 @onnx_op("GRU")
 def gru(
-    node: Node, x: Any, weights: Any, recurrent: Any, bias: Any = None, lengths: Any = None, state: Any = None
+    node: OnnxNode, x: Any, weights: Any, recurrent: Any, bias: Any = None, lengths: Any = None, state: Any = None
 ) -> Any:
     """Gates in the order update, reset, candidate. With `linear_before_reset` the state is multiplied before it is reset."""
     functions = _activations(node, ["Sigmoid", "Tanh"], _directions(node)[0])

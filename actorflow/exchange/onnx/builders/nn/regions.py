@@ -10,13 +10,13 @@ import actorflow as af
 from actorflow.errors import InvalidArgumentError
 from actorflow.exchange.onnx.builders.common import in_int32, known, number, rank_of, shaped, size_of, vector, whole
 from actorflow.exchange.onnx.builders.nn.sampling import clipped, count, sampled
-from actorflow.exchange.onnx.nodes import Node, onnx_op
+from actorflow.exchange.onnx.nodes import OnnxNode, onnx_op
 from actorflow.exchange.onnx.values import NotKnownError, dtype_of, static
 
 
 @onnx_op("NonMaxSuppression")
 def non_max_suppression(
-    node: Node, boxes: Any, scores: Any, most: Any = None, overlap: Any = None, least: Any = None
+    node: OnnxNode, boxes: Any, scores: Any, most: Any = None, overlap: Any = None, least: Any = None
 ) -> Any:
     """For each image and class the boxes of highest scores: rows of image, class and box."""
     limit = np.int32(0) if most is None else af.maximum(in_int32(af.reshape(most, [])), np.int32(0))
@@ -53,7 +53,7 @@ def non_max_suppression(
 
 
 @onnx_op("RoiAlign")
-def roi_align(node: Node, x: Any, rois: Any, images: Any) -> Any:
+def roi_align(node: OnnxNode, x: Any, rois: Any, images: Any) -> Any:
     """The mean, or the largest, of values at places within each cell of a region."""
     height, width = size_of(x, 2), size_of(x, 3)
     rows, columns = node.attr("output_height", 1), node.attr("output_width", 1)
@@ -92,7 +92,7 @@ def roi_align(node: Node, x: Any, rois: Any, images: Any) -> Any:
 
 
 def _aligned(
-    node: Node, x: Any, images: Any, first: Any, lengths: Any, cells: Any, grid: Any, sizes: tuple[Any, Any]
+    node: OnnxNode, x: Any, images: Any, first: Any, lengths: Any, cells: Any, grid: Any, sizes: tuple[Any, Any]
 ) -> Any:
     lines, inside = [], []
     for start, length, cell, samples, size in zip(first, lengths, cells, grid, sizes):
@@ -129,7 +129,7 @@ def _largest_share(x: Any, places: Any, sizes: tuple[Any, Any]) -> Any:
 
 
 @onnx_op("DeformConv")
-def deform_conv(node: Node, x: Any, weights: Any, offsets: Any, bias: Any = None, mask: Any = None) -> Any:
+def deform_conv(node: OnnxNode, x: Any, weights: Any, offsets: Any, bias: Any = None, mask: Any = None) -> Any:
     """A convolution whose filter reads at places that are moved by `offsets`."""
     if rank_of(x) != 4:
         raise InvalidArgumentError(f"{node} is over {rank_of(x) - 2} dimensions; supported are two.")

@@ -16,7 +16,7 @@ import actorflow as af
 from actorflow.errors import InvalidArgumentError
 from actorflow.exchange.onnx.builders.common import computed, number, positive, rank_of, size_of
 from actorflow.exchange.onnx.builders.nn.layout import channels_first, last_place, within
-from actorflow.exchange.onnx.nodes import Node, onnx_op
+from actorflow.exchange.onnx.nodes import OnnxNode, onnx_op
 from actorflow.exchange.onnx.values import dtype_of, ints, shape_of, static
 
 _LARGEST_MATRIX = 1 << 22
@@ -49,7 +49,7 @@ def _known(value: Any) -> bool:
 
 
 @onnx_op("Resize", enlarging=True)
-def resize(node: Node, x: Any, roi: Any = None, scales: Any = None, sizes: Any = None) -> Any:
+def resize(node: OnnxNode, x: Any, roi: Any = None, scales: Any = None, sizes: Any = None) -> Any:
     rank = rank_of(x)
     axes = [positive(axis, rank) for axis in node.attr("axes") or range(rank)]
     inner = within(x)
@@ -59,7 +59,7 @@ def resize(node: Node, x: Any, roi: Any = None, scales: Any = None, sizes: Any =
     return resized if inner is None else channels_first(resized)
 
 
-def _resized(node: Node, x: Any, axes: list[int], roi: Any, scales: Any, sizes: Any) -> Any:
+def _resized(node: OnnxNode, x: Any, axes: list[int], roi: Any, scales: Any, sizes: Any) -> Any:
     factors, targets = _targets(node, x, axes, scales, sizes)
     crops = node.attr("coordinate_transformation_mode") == "tf_crop_and_resize"
     region: Any = np.array([0.0] * len(axes) + [1.0] * len(axes))
@@ -89,7 +89,7 @@ def _resized(node: Node, x: Any, axes: list[int], roi: Any, scales: Any, sizes: 
     return resized
 
 
-def _targets(node: Node, x: Any, axes: list[int], scales: Any, sizes: Any) -> tuple[list[Any], list[Any]]:
+def _targets(node: OnnxNode, x: Any, axes: list[int], scales: Any, sizes: Any) -> tuple[list[Any], list[Any]]:
     """The factor of each dimension, and its size afterwards: None for that which it has."""
     own = [size_of(x, axis) for axis in axes]
     if sizes is None or 0 in (shape_of(sizes) or ()):
@@ -136,7 +136,7 @@ def _floor(size: Any, factor: Any, more: float = 0.0) -> Any:
     return af.cast(af.floor(_double(size) * _double(factor) + np.float64(more)), af.int64)
 
 
-def _places(node: Node) -> Callable[..., Any]:
+def _places(node: OnnxNode) -> Callable[..., Any]:
     """A function from sizes and factor of a dimension to the places of the result's elements in the source."""
     mode = node.attr("coordinate_transformation_mode", "half_pixel")
     half, unit = np.float64(0.5), np.float64(1)
@@ -166,7 +166,9 @@ def _places(node: Node) -> Callable[..., Any]:
     return places
 
 
-def _maybe_along(node: Node, x: Any, at: int, axis: int, sizes: tuple[Any, Any, Any], places: Any, plain: bool) -> Any:
+def _maybe_along(
+    node: OnnxNode, x: Any, at: int, axis: int, sizes: tuple[Any, Any, Any], places: Any, plain: bool
+) -> Any:
     """`x` at `places`. Of a batch and channels whose factor a run knows, that is nothing in most runs, and costs nothing then."""
     own, target, factor = sizes
     if _known(factor) or not plain or at >= _OUTER or rank_of(x) <= _OUTER:
@@ -179,7 +181,7 @@ def _maybe_along(node: Node, x: Any, at: int, axis: int, sizes: tuple[Any, Any, 
     )
 
 
-def _along(node: Node, x: Any, axis: int, size: Any, places: Any, factor: Any) -> Any:
+def _along(node: OnnxNode, x: Any, axis: int, size: Any, places: Any, factor: Any) -> Any:
     """`x` at `places` along one dimension."""
     mode = node.attr("mode", "nearest")
 

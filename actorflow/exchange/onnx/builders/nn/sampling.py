@@ -9,12 +9,12 @@ from typing import Any
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
 from actorflow.exchange.onnx.builders.common import number, rank_of, size_of
-from actorflow.exchange.onnx.nodes import Node, onnx_op
+from actorflow.exchange.onnx.nodes import OnnxNode, onnx_op
 from actorflow.exchange.onnx.values import dtype_of
 
 
 @onnx_op("GridSample")
-def grid_sample(node: Node, x: Any, grid: Any) -> Any:
+def grid_sample(node: OnnxNode, x: Any, grid: Any) -> Any:
     """`x` at places between -1 and 1, which the grid gives in the order of the last dimension first."""
     rank = rank_of(x)
     sizes = [size_of(x, axis) for axis in range(2, rank)]

@@ -21,11 +21,11 @@ from actorflow.exchange.onnx.builders.common import (
     whole,
     widened,
 )
-from actorflow.exchange.onnx.nodes import Node, onnx_op
+from actorflow.exchange.onnx.nodes import OnnxNode, onnx_op
 
 
 @onnx_op("MaxUnpool")
-def max_unpool(node: Node, x: Any, places: Any, sizes: Any = None) -> Any:
+def max_unpool(node: OnnxNode, x: Any, places: Any, sizes: Any = None) -> Any:
     space = rank_of(x) - 2
     kernel, strides = node.required("kernel_shape"), node.attr("strides") or [1] * space
     pads = node.attr("pads") or [0] * (2 * space)
@@ -42,7 +42,7 @@ def max_unpool(node: Node, x: Any, places: Any, sizes: Any = None) -> Any:
 
 
 @onnx_op("Col2Im")
-def col2im(node: Node, x: Any, image: Any, block: Any) -> Any:
+def col2im(node: OnnxNode, x: Any, image: Any, block: Any) -> Any:
     (space,) = known(vector([size_of(block, 0)]), "The number of dimensions of an image")
     strides, dilations = node.attr("strides") or [1] * space, node.attr("dilations") or [1] * space
     pads = node.attr("pads") or [0] * (2 * space)
@@ -70,7 +70,7 @@ def col2im(node: Node, x: Any, image: Any, block: Any) -> Any:
 
 
 @onnx_op("LRN")
-def local_response(node: Node, x: Any) -> Any:
+def local_response(node: OnnxNode, x: Any) -> Any:
     size = node.required("size")
     before = (size - 1) // 2
     rank = rank_of(x)

@@ -27,12 +27,12 @@ from actorflow.exchange.onnx.builders.common import (
     with_rank,
 )
 from actorflow.exchange.onnx.builders.nn.layout import channels_first, channels_last
-from actorflow.exchange.onnx.nodes import Node, onnx_op
+from actorflow.exchange.onnx.nodes import OnnxNode, onnx_op
 from actorflow.exchange.onnx.values import dtype_of, shape_of
 
 
 @dataclass(frozen=True, slots=True)
-class Windows:
+class OnnxWindows:
     """How windows lie over the spatial dimensions.
 
     Args:
@@ -48,7 +48,7 @@ class Windows:
     own_pads: tuple[tuple[Any, Any], ...]
 
 
-def windows(node: Node, x: Any, kernel: Sequence[int]) -> Windows:
+def windows(node: OnnxNode, x: Any, kernel: Sequence[int]) -> OnnxWindows:
     """The windows of a node over `x`."""
     space = len(kernel)
     strides = tuple(node.attr("strides") or [1] * space)
@@ -82,7 +82,7 @@ def windows(node: Node, x: Any, kernel: Sequence[int]) -> Windows:
             behind = steps * stride >= size + before  # a window that begins behind the end does not count
             steps = steps - (af.cast(behind, af.int64) if isinstance(behind, af.Tensor) else int(behind))
             pairs[at] = (before, after + at_least(steps * stride - room, 0))
-    return Windows(tuple(kernel), strides, dilations, tuple(pairs), tuple(own))
+    return OnnxWindows(tuple(kernel), strides, dilations, tuple(pairs), tuple(own))
 
 
 def _some(pairs: Sequence[tuple[Any, Any]]) -> bool:
@@ -110,11 +110,11 @@ def _flat_pair(x: Any) -> Any:
 
 
 @onnx_op("Conv")
-def conv(node: Node, x: Any, weights: Any, bias: Any = None) -> Any:
+def conv(node: OnnxNode, x: Any, weights: Any, bias: Any = None) -> Any:
     return convolved(node, x, weights, bias)
 
 
-def convolved(node: Node, x: Any, weights: Any, bias: Any = None) -> Any:
+def convolved(node: OnnxNode, x: Any, weights: Any, bias: Any = None) -> Any:
     """A convolution, with channels last within."""
     space = rank_of(x) - 2
     if space not in (1, 2, 3):
@@ -132,13 +132,13 @@ def convolved(node: Node, x: Any, weights: Any, bias: Any = None) -> Any:
     else:
         if space == 1:
             source, filters = af.expand_dims(source, 1), af.expand_dims(filters, 0)
-            w = Windows((1, *w.kernel), (1, *w.strides), (1, *w.dilations), ((0, 0), *w.pads), ())
+            w = OnnxWindows((1, *w.kernel), (1, *w.strides), (1, *w.dilations), ((0, 0), *w.pads), ())
         output = _conv2d(source, filters, w, group)
         output = af.squeeze(output, [1]) if space == 1 else output
     return channels_first(output if bias is None else af.nn.bias_add(output, bias))
 
 
-def _conv2d(x: Any, filters: Any, w: Windows, group: int) -> Any:
+def _conv2d(x: Any, filters: Any, w: OnnxWindows, group: int) -> Any:
     pads = w.pads
     if any(isinstance(width, af.Tensor) for pair in pads for width in pair):
         x, pads = af.pad(x, _widths([(0, 0), *pads, (0, 0)])), ((0, 0),) * len(pads)
@@ -151,7 +151,7 @@ def _conv2d(x: Any, filters: Any, w: Windows, group: int) -> Any:
     return af.nn.conv2d(x, filters, strides=list(w.strides), padding=padding, dilations=list(w.dilations))
 
 
-def _conv3d(x: Any, filters: Any, w: Windows, group: int) -> Any:
+def _conv3d(x: Any, filters: Any, w: OnnxWindows, group: int) -> Any:
     x = af.pad(x, _widths([(0, 0), *w.pads, (0, 0)])) if _some(w.pads) else x
     options: dict[str, Any] = {"strides": w.strides, "padding": "VALID", "dilations": w.dilations}
     if group == 1:
@@ -161,7 +161,7 @@ def _conv3d(x: Any, filters: Any, w: Windows, group: int) -> Any:
 
 
 @onnx_op("ConvTranspose")
-def conv_transpose(node: Node, x: Any, weights: Any, bias: Any = None) -> Any:
+def conv_transpose(node: OnnxNode, x: Any, weights: Any, bias: Any = None) -> Any:
     space = rank_of(x) - 2
     kernel = [int(size) for size in (shape_of(weights) or ())[2:] if size is not None]
     strides = list(node.attr("strides") or [1] * space)
@@ -205,7 +205,7 @@ def conv_transpose(node: Node, x: Any, weights: Any, bias: Any = None) -> Any:
     return output if bias is None else output + shaped(bias, [-1, *[1] * space])
 
 
-def _transpose_pads(node: Node, full: Any, extra: Any, sizes: Any, strides: Any) -> list[tuple[Any, Any]]:
+def _transpose_pads(node: OnnxNode, full: Any, extra: Any, sizes: Any, strides: Any) -> list[tuple[Any, Any]]:
     space = len(full)
     auto = node.attr("auto_pad", "NOTSET")
     lengths = node.attr("output_shape")
@@ -234,18 +234,18 @@ def _lowest(x: Any) -> Any:
     return -np.inf if kind.is_floating else kind.min
 
 
-def _count(w: Windows, at: int, size: Any) -> Any:
+def _count(w: OnnxWindows, at: int, size: Any) -> Any:
     """How many windows there are along a dimension, of which `size` includes the pads."""
     return (size - (w.kernel[at] - 1) * w.dilations[at] - 1) // w.strides[at] + 1
 
 
-def _taps(w: Windows, at: int, count: Any) -> Any:
+def _taps(w: OnnxWindows, at: int, count: Any) -> Any:
     """[windows, elements of a window]: places along a dimension."""
     first = af.range_(whole(count)) * np.int64(w.strides[at])
     return af.expand_dims(first, 1) + np.arange(w.kernel[at]) * np.int64(w.dilations[at])
 
 
-def _gathered(x: Any, w: Windows) -> Any:
+def _gathered(x: Any, w: OnnxWindows) -> Any:
     """[batch, channels, places, elements of a window]."""
     space = len(w.kernel)
     counts = []
@@ -260,7 +260,7 @@ def _gathered(x: Any, w: Windows) -> Any:
 
 
 @onnx_op("MaxPool")
-def max_pool(node: Node, x: Any) -> Any:
+def max_pool(node: OnnxNode, x: Any) -> Any:
     w = windows(node, x, node.required("kernel_shape"))
     space = len(w.kernel)
     kind = dtype_of(x)
@@ -296,7 +296,7 @@ def max_pool(node: Node, x: Any) -> Any:
     return values, inside + planes * plane
 
 
-def _pooled(how: str, x: Any, w: Windows) -> Any:
+def _pooled(how: str, x: Any, w: OnnxWindows) -> Any:
     """A pool with channels last within."""
     source = channels_last(x)
     space = len(w.kernel)
@@ -313,14 +313,14 @@ def _pooled(how: str, x: Any, w: Windows) -> Any:
     return channels_first(af.squeeze(pooled, [1]) if space == 1 else pooled)
 
 
-def _sums(x: Any, w: Windows) -> Any:
+def _sums(x: Any, w: OnnxWindows) -> Any:
     if set(w.dilations) == {1} and len(w.kernel) in (1, 2, 3):
         return _pooled("avg", x, w) * number(prod(w.kernel), x)
     return af.reduce_sum(_gathered(x, w), -1)
 
 
 @onnx_op("AveragePool")
-def average_pool(node: Node, x: Any) -> Any:
+def average_pool(node: OnnxNode, x: Any) -> Any:
     w = windows(node, x, node.required("kernel_shape"))
     if not _some(w.pads) and set(w.dilations) == {1} and len(w.kernel) in (1, 2, 3):
         return _pooled("avg", x, w)
@@ -346,7 +346,7 @@ def average_pool(node: Node, x: Any) -> Any:
 
 
 @onnx_op("LpPool")
-def lp_pool(node: Node, x: Any) -> Any:
+def lp_pool(node: OnnxNode, x: Any) -> Any:
     w = windows(node, x, node.required("kernel_shape"))
     return _root(_sums(padded(_power(x, node.attr("p", 2)), w.pads), w), node.attr("p", 2))
 
@@ -360,7 +360,7 @@ def _root(x: Any, p: int) -> Any:
 
 
 @onnx_op("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
-def global_pool(node: Node, x: Any) -> Any:
+def global_pool(node: OnnxNode, x: Any) -> Any:
     axes = list(range(1, rank_of(x) - 1))
     source = channels_last(x)
     if node.op == "GlobalAveragePool":

@@ -15,7 +15,7 @@ FORMATS = {3: ("NWC", "NCW"), 4: ("NHWC", "NCHW"), 5: ("NDHWC", "NCDHW")}
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class WindowSpan:
     """How a window moves along one dimension of `size` elements.
 
     It covers `window` elements, each `dilation` from the next, and stops at `count` places, each `stride` from the next.
@@ -77,17 +77,19 @@ def output_size(
     return room // stride + 1
 
 
-def span(size: int, window: int, stride: int, dilation: int, padding: str, pair: tuple[int, int] = (0, 0)) -> Span:
-    """The `Span` of a window of known size. Raises ValueError if the window does not fit in."""
+def span(
+    size: int, window: int, stride: int, dilation: int, padding: str, pair: tuple[int, int] = (0, 0)
+) -> WindowSpan:
+    """The `WindowSpan` of a window of known size. Raises ValueError if the window does not fit in."""
     count = output_size(size, window, stride, dilation, padding, pair) or 0
     if padding == "SAME":
         missing = max((count - 1) * stride + (window - 1) * dilation + 1 - size, 0)
         pair = (missing // 2, missing - missing // 2)
-    return Span(size, window, stride, dilation, *pair, count)
+    return WindowSpan(size, window, stride, dilation, *pair, count)
 
 
 def taps(
-    spans: Sequence[Span],
+    spans: Sequence[WindowSpan],
 ) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...], tuple[slice, ...]]]:
     """Each element of a window of several dimensions, in the order of memory: its index, at which places it lies inside,
     and the elements there. Elements that are inside at no place are left out."""

@@ -10,11 +10,11 @@ import keras
 
 import actorflow as af
 from actorflow.engine.runtime.event_loops.driver import LoopDriver
-from actorflow.exchange.sources.functions import Endpoint, source_of
+from actorflow.exchange.sources.functions import FunctionEndpoint, source_of
 from actorflow.exchange.sources.source import DEFAULT, Source
 
 
-def traced(call: Callable[..., Any], input_signature: Any) -> Endpoint:
+def traced(call: Callable[..., Any], input_signature: Any) -> FunctionEndpoint:
     """A function or a model as it answers.
 
     Args:
@@ -44,7 +44,7 @@ def traced(call: Callable[..., Any], input_signature: Any) -> Endpoint:
     names = [getattr(leaf, "name", None) or f"args_{at}" for at, leaf in enumerate(leaves)]
     if len(set(names)) != len(names):
         names = [f"{name}_{at}" for at, name in enumerate(names)]
-    return Endpoint(function, names, [f"output_{at}" for at in range(len(function.outputs))])
+    return FunctionEndpoint(function, names, [f"output_{at}" for at in range(len(function.outputs))])
 
 
 def _dtype(leaf: Any) -> Any:
@@ -62,7 +62,7 @@ class ActorflowExportArchive:
     """`keras.export.ExportArchive` of this backend: it writes a SavedModel in TensorFlow's format."""
 
     def __init__(self) -> None:
-        self._endpoints: dict[str, Endpoint] = {}
+        self._endpoints: dict[str, FunctionEndpoint] = {}
 
     def track(self, resource: object) -> None:
         """Does nothing: variables of endpoints are found when these are traced."""
