@@ -109,7 +109,7 @@ class ExponentialMovingAverage:
         rest = 1.0 - cast(decay, average.dtype)
         with average.graph.colocate_with(average.handle):
 
-            def write(mean: Tensor) -> Operation:
+            def write(mean: Variable | Tensor) -> Operation:
                 if value not in self._biased:
                     moved: Operation = average.assign_sub((average - mean) * rest, read_value=False)
                     return moved
@@ -120,7 +120,7 @@ class ExponentialMovingAverage:
                 moved = average.assign(unbiased, read_value=False)
                 return moved
 
-            update: Operation = move(average, convert_to_tensor(value), write)
+            update: Operation = move(average, value, write)
             return update
 
     def average(self, var: Variable | Tensor) -> Variable | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph import scopes
+from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation
 from actorflow.graph.variables.collections import GraphKeys
 from actorflow.models.train.global_steps import get_global_step
@@ -92,7 +93,7 @@ class Changes:
         if not self.joins:
             return write(value)
         joint, graph = self._means.next(number, variable), self._towers.graph
-        joint.values.append(value)
+        joint.values.append(convert_to_tensor(value))
         with self._towers.outside(), scopes.changed(graph, controls=scopes.of(graph).controls):
             if number < self._towers.count - 1:
                 return variable.read_value()
