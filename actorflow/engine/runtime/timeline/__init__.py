@@ -1,7 +1,7 @@
 """Timelines: a `Trace` as a picture, and what a step waited for.
 
-A `Trace` becomes a `Timeline`, which knows processes, lanes, slices, flows and counters, and no format. Two writers make files of
-it. All of this is pure: nothing here reads a clock or a file.
+A `Trace` becomes a `TraceTimeline`, which knows processes, lanes, slices, flows and counters, and no format. Two writers make
+files of it. All of this is pure: nothing here reads a clock or a file.
 
 chrome.py     a timeline as JSON, for Chrome's viewer
 coverage.py   `explained`: how much of a run's time the spans and events of its trace account for, and where the rest is
