@@ -38,7 +38,7 @@ def unique_with_counts_op(
     """The distinct elements of a vector with their counts. See `unique_with_counts`."""
 
 
-class UniqueResult(NamedTuple):
+class Unique(NamedTuple):
     """The distinct elements, and for each element of the input which of them it is."""
 
     y: Tensor
@@ -46,7 +46,7 @@ class UniqueResult(NamedTuple):
 
 
 class UniqueWithCounts(NamedTuple):
-    """As `UniqueResult`, and how often each comes."""
+    """As `Unique`, and how often each comes."""
 
     y: Tensor
     idx: Tensor
@@ -61,7 +61,7 @@ class ListDiff(NamedTuple):
 
 
 @public("af")
-def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> UniqueResult:
+def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Unique:
     """The distinct elements `y` of a vector in the order of their first appearance, and `idx` with y[idx] = x (`tf.unique`).
 
     Raises ValueError, or InvalidArgumentError in the run, where `x` is not a vector.
@@ -70,7 +70,7 @@ def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -
         >>> af.unique([5, 7, 5, 9])
         Unique(y=[5 7 9], idx=[0 1 0 2])
     """
-    return UniqueResult(*unique_op(x, out_idx=out_idx, name=name))
+    return Unique(*unique_op(x, out_idx=out_idx, name=name))
 
 
 @public("af")

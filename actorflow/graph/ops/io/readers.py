@@ -136,7 +136,7 @@ def reader_restore_state(reader_handle: RefLike, state: TensorLike, *, name: str
     """Makes the reader go on at the place of the reader that gave `state`. Raises InvalidArgumentError for other strings."""
 
 
-class ReadRecords(NamedTuple):
+class Records(NamedTuple):
     """The outputs of a read."""
 
     key: Any
@@ -177,7 +177,7 @@ class ReaderBase:
         """Whether it can give its place, as every reader of ours can."""
         return self._supports_serialize
 
-    def read(self, queue: Any, name: str | None = None) -> ReadRecords:
+    def read(self, queue: Any, name: str | None = None) -> Records:
         """Key and value of the next record, both scalar strings. The read waits for the queue if it needs another file.
 
         A key is the file's name and, by the kind of reader, the number or offset of the record: `a.txt:17`.
@@ -197,7 +197,7 @@ class ReaderBase:
             DataLossError: the record is damaged; the message has the file and the offset. So say all further reads, until
                 `reset`.
         """
-        return ReadRecords(*reader_read(self.reader_ref, _queue_ref(queue), name=name))
+        return Records(*reader_read(self.reader_ref, _queue_ref(queue), name=name))
 
     def read_up_to(self, queue: Any, num_records: TensorLike, name: str | None = None) -> RecordVectors:
         """Keys and values of 1 to `num_records` records, vectors of one length.
