@@ -168,7 +168,7 @@ PLANTED = (
         "forget leases where no message leaves",
         "The shared arena fills up with what peers have long given back.",
         "transports/protocol/outbox.py",
-        "            self._urgent.append(Record(Kind.RELEASE, incarnation=self._incarnation, meta=meta))\n",
+        "            self._urgent.append(Record(RecordKind.RELEASE, incarnation=self._incarnation, meta=meta))\n",
         "            pass\n",
     ),
     Planted(
