@@ -120,8 +120,9 @@ class Model:
 
 
 async def founder(job: str, index: int, history: History) -> None:
-    async with Server(CLUSTER, job, index, file_roots=[FOLDER]) as server:
-        history.begins(server)
+    server = Server(CLUSTER, job, index, file_roots=[FOLDER])
+    history.begins(server)  # before it answers
+    async with server:
         await server.join()
 
 
@@ -133,8 +134,9 @@ async def joiner(world: World, name: str, seed: int, history: History, ends: Cou
             if world.now > SECONDS and f"tcp://{name}:1" not in (await query_view("tcp://w0:1")).members.values():
                 return
             task, view = await reserve("tcp://w0:1", None, job, None, f"{name}:1")
-            async with Server(view, *parse_task(task), file_roots=[FOLDER]) as server:
-                history.begins(server)
+            server = Server(view, *parse_task(task), file_roots=[FOLDER])
+            history.begins(server)
+            async with server:
                 await anyio.sleep(draw.uniform(0.5, 4.0))
                 while True:
                     try:
