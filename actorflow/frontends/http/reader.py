@@ -111,10 +111,14 @@ class Reader:
             self._remember(data, *last)
 
     def _remember(self, data: bytes, head: Head, body: bytes) -> None:
-        """Remembers the head of a request that came in these bytes, if it alone says where the body ends."""
+        """Remembers the head of a request that came in these bytes, if it alone says where the body ends.
+
+        The bytes of a large body are counted as the parser finds them, so the head of such a body is not remembered.
+        """
         at, headers = len(data) - len(body), head.request.headers
         if (
             at <= _MOST_KNOWN
+            and len(body) <= SMALL
             and head.keeps
             and b"content-length" in headers
             and headers.keys().isdisjoint((b"transfer-encoding", b"expect", b"upgrade"))

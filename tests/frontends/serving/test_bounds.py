@@ -22,6 +22,9 @@ import actorflow as af
 pytest.importorskip("httptools")
 from frontends.serving.served_http import ASK, CHUNKED, PREDICT, asked, left, read, running
 
+from actorflow.frontends.http.answers import SMALL, Body
+from actorflow.frontends.http.reader import Head, Reader
+
 TEXTS = "/v1/models/words:predict"
 LARGE = json.dumps({"instances": np.ones((20_000, 3)).tolist()}).encode()
 
@@ -157,6 +160,59 @@ async def test_an_application_of_asgi_bounds_them_too(tmp_path: Path) -> None:
         assert (await client.call("POST", PREDICT, LARGE))[0] == 429
         assert (await client.call("POST", PREDICT, ASK))[0] == 200
         assert not app.large.held
+
+
+SIZES = [0, 1, SMALL - 1, SMALL, SMALL + 1, 3 * SMALL]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("form", ["a length", "chunks"])
+async def test_equal_requests_of_one_connection_are_counted_alike(tmp_path: Path, form: str, size: int) -> None:
+    body = b" " * size
+    chunked = CHUNKED + (b"%x\r\n%b\r\n" % (size, body) if size else b"") + b"0\r\n\r\n"
+    request = asked(body) if form == "a length" else chunked
+
+    class Counts:
+        """Sums the bytes that are counted for each request of a reader."""
+
+        def __init__(self) -> None:
+            self.held = 0
+            self.requests: list[tuple[int, int]] = []
+
+        def take(self, head: Head, body: Body) -> None:
+            whole = body if isinstance(body, bytes) else b"".join(body)
+            self.requests.append((self.held, len(whole)))
+            self.held = 0
+
+        def hold(self, size: int) -> None:
+            self.held += size
+
+        def refuse(self, method: str, answer: Any) -> None:
+            raise AssertionError(answer)
+
+        def expect(self) -> None:
+            raise AssertionError("nobody asked")
+
+    async with application(tmp_path) as app:
+        counts = Counts()
+        reader = Reader(app, counts)
+        for _ in range(4):
+            reader.feed(request)
+        assert counts.requests == [(max(0, size - SMALL), size)] * 4
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_no_bytes_are_given_back_that_were_not_counted(tmp_path: Path, size: int) -> None:
+    async with running(tmp_path) as at:
+        reader, writer = await at.open()
+        try:
+            for _ in range(4):
+                writer.write(asked(b" " * size))
+                with anyio.fail_after(PATIENCE):
+                    assert (await read(reader))[0] == 400
+                assert at.server.site.large.held == 0
+        finally:
+            await left(writer)
 
 
 # ---- heads
