@@ -12,7 +12,7 @@ from actorflow.base.process import machine
 from actorflow.engine.transport.base import Channel, ProcessIdentity, Reach
 from actorflow.engine.transport.errors import PeerLost
 from actorflow.engine.transport.factory import TransportFactory
-from actorflow.errors import AlreadyExistsError, UnavailableError
+from actorflow.errors import AlreadyExistsError, InvalidArgumentError, UnavailableError
 
 from .channel import BaseChannel
 from .endpoint import BaseEndpoint
@@ -48,7 +48,7 @@ class LocalEndpoint(BaseEndpoint):
         progress: Callable[[str], object] | None = None,
     ) -> Channel:
         if not address.startswith("local://"):
-            raise ValueError(f"{address!r} is no address; it looks like local://name.")
+            raise InvalidArgumentError(f"{address!r} is no address; it looks like local://name.")
         self.check_open()
         other = _ENDPOINTS.get(address)
         if other is None or other.closed or other.loop is not self.loop:

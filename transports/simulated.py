@@ -16,7 +16,7 @@ from actorflow.base.process import machine
 from actorflow.engine.transport.base import Channel, Peer, ProcessIdentity, Reach
 from actorflow.engine.transport.errors import HandshakeRejected, PeerLost, ProtocolError
 from actorflow.engine.transport.factory import KeyPair, TransportFactory
-from actorflow.errors import UnavailableError
+from actorflow.errors import InvalidArgumentError, UnavailableError
 from actorflow.testing.host import Host
 from actorflow.testing.network import Network
 from actorflow.testing.wire import End, Frame, Listener, dial
@@ -291,9 +291,9 @@ class SimulatedConnectedChannel(SimulatedChannel):
 
 
 def parse_address(address: str) -> tuple[str, str, int]:
-    """Scheme, machine and port of `sim://host:port`, `tcp://host:port`. Raises ValueError."""
+    """Scheme, machine and port of `sim://host:port`, `tcp://host:port`. Raises InvalidArgumentError."""
     scheme, _, rest = address.partition("://")
     host, colon, port = rest.rpartition(":")
     if scheme not in _SCHEMES or not colon or not port.isdecimal() or int(port) > 65535:
-        raise ValueError(f"{address!r} is no address; it looks like sim://host:port.")
+        raise InvalidArgumentError(f"{address!r} is no address; it looks like sim://host:port.")
     return scheme, host, int(port)

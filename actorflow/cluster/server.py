@@ -340,7 +340,7 @@ class Server:
             "address": self.address,
             "incarnation": f"{self.identity.incarnation:x}",
             "epoch": self.epoch,
-            "state": "draining" if self.draining else "live",
+            "state": "draining" if self.draining else "joining" if self.membership.is_guest else "live",
             "leaving": self.worker.leaving,
             "copied_bytes": self.worker.copied_bytes,
             "pid": machine.pid(),

@@ -389,8 +389,9 @@ def test_f55_the_tasks_of_the_manifest_come_up_and_drain(
     async def use() -> None:
         for task, address, target in zip(tasks, addresses, targets):
             start(*parse_task(task), address)  # Kubernetes starts a worker again that finds no server yet
-            found = await query_status(target, timeout=PATIENCE)
-            assert (found["task"], found["state"]) == (task, "live")
+            while (report := await query_status(target, timeout=PATIENCE))["state"] == "joining":  # noqa: ASYNC110
+                await anyio.sleep(0.05)  # as its readiness probe does
+            assert (report["task"], report["state"]) == (task, "live")
         for target in targets:
             async with af.Session(target, graph) as session:
                 assert await session.run(seven) == 7.0

@@ -14,11 +14,12 @@ from typing import Any
 import anyio
 import numpy as np
 import pytest
+from channels import until
 from cluster.test_cli import command, lines_until
 
 import actorflow as af
 from actorflow import errors
-from actorflow.cluster.client.inquiries import query_status
+from actorflow.cluster.client.inquiries import ask, query_status
 from actorflow.cluster.client.membership import leave, query_view, reserve
 from actorflow.cluster.config.credentials import Credentials, write_keys
 from actorflow.cluster.config.spec import ClusterSpec
@@ -36,6 +37,7 @@ from actorflow.cluster.membership.view import (
 )
 from actorflow.cluster.processes.metrics import render
 from actorflow.cluster.processes.task_config import TaskConfig, from_message, to_message
+from actorflow.cluster.wire.messages import Join
 from actorflow.frontends.cli.main import main
 from actorflow.frontends.cli.worker import read_limits
 
@@ -309,6 +311,33 @@ async def test_a_task_of_another_release_is_refused() -> None:
         task, view = await reserve(target, None, "worker", None, "local://x")
         assert task == "/job:worker/task:2" and view.epoch == GUEST
         assert (await query_view(target)).epoch == 1, "who has a place is no member yet"
+
+
+async def test_a_task_says_that_it_joins_until_the_members_know_it() -> None:
+    async with af.LocalCluster({"worker": 1}, transport="local") as cluster:
+        coordinator = cluster._here["/job:worker/task:0"].server
+        task, view = await reserve(cluster.target, None, "worker", None, "local://newcomer")
+        newcomer = af.Server(view, "worker", 1, transport="local")
+        states: list[str] = []
+
+        async def serve() -> None:
+            async with newcomer:
+                states.append((await query_status("local://newcomer"))["state"])
+
+        async with anyio.create_task_group() as group:
+            async with coordinator.membership._changing:
+                group.start_soon(serve)
+                await until(lambda: task in (link.task for link in coordinator.links.inbound.values()))
+                states.append((await query_status("local://newcomer"))["state"])
+        assert states == ["joining", "live"]
+
+
+@pytest.mark.parametrize("address", ["x:0", "nonsense", "tcp://", "sim://a:1", "local://nobody", ""])
+async def test_who_joins_at_an_address_that_leads_nowhere_is_refused(address: str) -> None:
+    async with af.LocalCluster({"worker": 1}, transport="local") as cluster:
+        with pytest.raises((errors.InvalidArgumentError, errors.UnavailableError)):
+            await ask(cluster.target, None, 5.0, Join("/job:worker/task:1", address))
+        assert (await query_view(cluster.target)).epoch == 1
 
 
 async def test_nobody_joins_while_a_member_does_not_answer_until_it_is_declared_lost() -> None:

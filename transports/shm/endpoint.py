@@ -18,7 +18,7 @@ import anyio
 from actorflow.base.reports.logs import get_logger
 from actorflow.engine.transport.base import Channel, ProcessIdentity
 from actorflow.engine.transport.errors import HandshakeRejected
-from actorflow.errors import UnavailableError
+from actorflow.errors import InvalidArgumentError, UnavailableError
 
 from ..endpoint import BaseEndpoint
 from .arena import SharedArena
@@ -76,7 +76,7 @@ class ShmEndpoint(BaseEndpoint):
         progress: Callable[[str], object] | None = None,
     ) -> Channel:
         if not address.startswith("shm://"):
-            raise ValueError(f"{address!r} is no address; it looks like shm://name.")
+            raise InvalidArgumentError(f"{address!r} is no address; it looks like shm://name.")
         self.check_open()
         tell = progress or (lambda what: None)
         wire = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)

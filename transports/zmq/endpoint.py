@@ -21,7 +21,7 @@ from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTask
 from actorflow.engine.transport.base import Channel, ProcessIdentity
 from actorflow.engine.transport.errors import HandshakeRejected, PeerLost
 from actorflow.engine.transport.factory import KeyPair
-from actorflow.errors import UnavailableError, with_topic
+from actorflow.errors import InvalidArgumentError, UnavailableError, with_topic
 
 from ..endpoint import BaseEndpoint, ConnectionProgress, not_reached
 from ..protocol.frames import HEADER
@@ -363,11 +363,11 @@ class ZmqEndpoint(BaseEndpoint):
 
 
 def parse_address(address: str) -> tuple[str, int]:
-    """Host and port of `tcp://host:port`. Raises ValueError."""
+    """Host and port of `tcp://host:port`. Raises InvalidArgumentError."""
     scheme, _, rest = address.partition("://")
     host, colon, port = rest.rpartition(":")
     if scheme != "tcp" or not host or not colon or not port.isdecimal() or int(port) > 65535:
-        raise ValueError(f"{address!r} is no address; it looks like tcp://host:port.")
+        raise InvalidArgumentError(f"{address!r} is no address; it looks like tcp://host:port.")
     return host.strip("[]"), int(port)
 
 

@@ -262,13 +262,14 @@ class Membership:
         if link is not None:
             forwarded: bytes = await link.call(request)
             return forwarded
-        await self._reach(request.task, request.address)  # a member can be reached
-        if self.view.members.get(request.task) == canonical(request.address):
+        address = canonical(request.address)
+        await self._reach(request.task, address)  # a member can be reached
+        if self.view.members.get(request.task) == address:
             return self.view.encode()
         async with self._changing:
-            if self.view.members.get(request.task) != canonical(request.address):
+            if self.view.members.get(request.task) != address:
                 await self._survey()
-                await self._change(joined(self.view, request.task, request.address))
+                await self._change(joined(self.view, request.task, address))
             view = self.view
         self._reserved.pop(request.task, None)
         return view.encode()

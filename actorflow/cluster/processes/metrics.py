@@ -52,9 +52,9 @@ FAMILIES: tuple[Family, ...] = (
         "actorflow_task_state",
         "gauge",
         "",
-        "1 for the state that a task is in: live, draining or lost.",
+        "1 for the state that a task is in: joining, live, draining or lost.",
         lambda status: [
-            ({"state": state}, int(status.get("state") == state)) for state in ("live", "draining", "lost")
+            ({"state": state}, int(status.get("state") == state)) for state in ("joining", "live", "draining", "lost")
         ],
     ),
     Family("actorflow_task_epoch", "gauge", "", "The epoch of the cluster that a task is in.", _one("epoch")),

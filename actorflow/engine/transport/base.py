@@ -173,6 +173,7 @@ class Endpoint(Protocol):
         `progress` is told "resolved", "connected", "authenticated", "accepted", each once it is so.
 
         Raises:
+            InvalidArgumentError: `address` has another form than the addresses of this transport.
             UnavailableError: no one answered in time, or the host is unknown; says how far it came.
             HandshakeRejected: somebody answered, and it is no use to try again: key, version, cluster, incarnation.
         """

@@ -40,7 +40,7 @@ def _run(arguments: argparse.Namespace) -> int:
     else:
         for line in report(answers):
             print(line)
-    accepted = ("live",) if arguments.ready else ("live", "draining")
+    accepted = ("live",) if arguments.ready else ("joining", "live", "draining")
     return int(any(isinstance(answer, OpError) or answer["state"] not in accepted for answer in answers.values()))
 
 

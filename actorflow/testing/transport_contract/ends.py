@@ -14,7 +14,7 @@ from anyio.lowlevel import checkpoint
 
 from actorflow.engine.transport.base import Channel, Reach
 from actorflow.engine.transport.errors import HandshakeRejected, PeerLost, ProtocolError
-from actorflow.errors import PermissionDeniedError, ResourceExhaustedError, UnavailableError
+from actorflow.errors import InvalidArgumentError, PermissionDeniedError, ResourceExhaustedError, UnavailableError
 from actorflow.testing.contract import SECONDS, Broken, got, raises, rule, same, until
 from actorflow.testing.transport_contract.subject import CLIENT, SERVER, SMALL, Subject, bits, large, pair
 
@@ -73,15 +73,17 @@ async def a_channel_that_nobody_wants_is_closed(subject: Subject) -> None:
 
 @rule()
 async def nobody_there_is_unavailable(subject: Subject) -> None:
-    """To connect where no one listens raises UnavailableError within its time; what is no address raises ValueError."""
+    """To connect where no one listens raises UnavailableError within its time; other text raises
+    InvalidArgumentError."""
     there, here = subject.endpoint(SERVER, listen=True), subject.endpoint(CLIENT, listen=False)
     try:
         address = there.address
         there.close()
         with raises(UnavailableError):
             await got(here.connect(address, timeout=0.1))
-        with raises(ValueError):
-            await got(here.connect("no address", timeout=0.1))
+        for text in ("no address", "x:0", "x", "", f"{subject.factory.scheme}s://x:1"):
+            with raises(InvalidArgumentError):
+                await got(here.connect(text, timeout=0.1))
         same(len(here.channels), 0, "the channels")
     finally:
         here.close()

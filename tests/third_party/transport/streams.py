@@ -21,7 +21,7 @@ from actorflow.engine.transport.base import Channel, ProcessIdentity, Reach
 from actorflow.engine.transport.errors import PeerLost, ProtocolError
 from actorflow.engine.transport.factory import TransportFactory
 from actorflow.engine.transport.heartbeat import PATIENCE
-from actorflow.errors import PermissionDeniedError, UnavailableError
+from actorflow.errors import InvalidArgumentError, PermissionDeniedError, UnavailableError
 from actorflow.transports.channel import BaseChannel
 from actorflow.transports.endpoint import BaseEndpoint
 from actorflow.transports.protocol.frames import FRAME_LIMIT
@@ -252,11 +252,11 @@ STREAMS = TransportFactory("streams", "streams", Reach.ANY, StreamsEndpoint, opt
 
 
 def parse_address(address: str) -> tuple[str, int]:
-    """Host and port of `streams://host:port`. Raises ValueError."""
+    """Host and port of `streams://host:port`. Raises InvalidArgumentError."""
     scheme, _, rest = address.partition("://")
     host, colon, port = rest.rpartition(":")
     if scheme != "streams" or not host or not colon or not port.isdecimal() or int(port) > 65535:
-        raise ValueError(f"{address!r} is no address; it looks like streams://host:port.")
+        raise InvalidArgumentError(f"{address!r} is no address; it looks like streams://host:port.")
     return host.strip("[]"), int(port)
 
 
