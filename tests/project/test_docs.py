@@ -131,6 +131,13 @@ def test_each_program_of_the_readme_runs(program: str, tmp_path: Path) -> None:
     assert done.returncode == 0 and done.stdout, done.stderr
 
 
+def test_the_readme_begins_with_the_service_of_the_start_page_which_is_run() -> None:
+    (service,) = re.findall(r"^```py\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    start = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert f"```python\n{service}```" in start
+    assert README.count("\n") <= 196, "the README is for a first look: tables and details belong to the site"
+
+
 @pytest.mark.skipif(
     importlib.util.find_spec("ray") is not None, reason="test_deploy.py starts tasks on Ray where it is installed"
 )
