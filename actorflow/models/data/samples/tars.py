@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tarfile
+import posixpath
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
@@ -11,8 +11,9 @@ import numpy as np
 
 from actorflow.base.dtypes import string
 from actorflow.engine.eager.functions.signature import TensorSpec
-from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError, ResourceExhaustedError
+from actorflow.errors import InvalidArgumentError
 from actorflow.models.data.dataset import Dataset
+from actorflow.models.data.samples.members import members
 from actorflow.models.data.sources import from_batches
 from actorflow.models.data.tables.threads import on_one_thread
 from actorflow.public import public
@@ -39,7 +40,7 @@ class TarDataset(Dataset):
         [b'3']
 
     Args:
-        filenames: a name, or several, of tar files; the files may be packed.
+        filenames: a name, or several, of tar files; the files may be packed with gzip, bzip2 or xz.
         fields: the endings that a sample has, without their first dot; other members are passed over.
         batch_size: the samples of an element; the last element may have fewer. None gives single samples.
         most_bytes: the most bytes of a member.
@@ -48,7 +49,8 @@ class TarDataset(Dataset):
         InvalidArgumentError: no fields or no samples are asked for.
 
     In a run it raises NotFoundError for an absent file, DataLossError for a damaged file, InvalidArgumentError for a sample that
-    lacks a field, and ResourceExhaustedError for a member that is too large. The message has the file and the key.
+    lacks a field, and ResourceExhaustedError for a member that is too large. The message has the file, and the key or the
+    offset.
     """
 
     __slots__ = ()
@@ -96,10 +98,9 @@ def _joined(samples: Sequence[dict[str, bytes]]) -> dict[str, Any]:
 
 def _samples(file: str, fields: Sequence[str], most_bytes: int) -> Iterator[dict[str, bytes]]:
     """The samples of a file in their order."""
-    key, sample = "", dict[str, bytes]()
-    for name, data in _members(file, fields, most_bytes):
-        stem, _, ending = name[len(os.path.dirname(name)) :].partition(".")
-        whole = os.path.dirname(name) + stem
+    key, sample, endings = "", dict[str, bytes](), set(fields)
+    for name, data in members(file, lambda name: _parts(name)[1] in endings, most_bytes):
+        whole, ending = _parts(name)
         if whole != key:
             if sample:
                 yield _whole(file, key, sample, fields)
@@ -111,34 +112,17 @@ def _samples(file: str, fields: Sequence[str], most_bytes: int) -> Iterator[dict
         yield _whole(file, key, sample, fields)
 
 
+def _parts(name: str) -> tuple[str, str]:
+    """The key and the ending in the name of a member."""
+    folder = posixpath.dirname(name)
+    stem, _, ending = name[len(folder) :].partition(".")
+    return folder + stem, ending
+
+
 def _whole(file: str, key: str, sample: dict[str, bytes], fields: Sequence[str]) -> dict[str, bytes]:
     for field in fields:
         if field not in sample:
             raise InvalidArgumentError(
                 f"The sample {key!r} of {file!r} has no {field!r}; it has {', '.join(sorted(sample))}."
             )
-    return {KEY: key.encode(), **{field: sample[field] for field in fields}}
-
-
-def _members(file: str, fields: Sequence[str], most_bytes: int) -> Iterator[tuple[str, bytes]]:
-    """The names and bytes of the members with one of these endings."""
-    endings = set(fields)
-    try:
-        with tarfile.open(file, "r|*") as tar:
-            for member in tar:
-                if not member.isfile() or os.path.basename(member.name).partition(".")[2] not in endings:
-                    continue
-                if member.size > most_bytes:
-                    raise ResourceExhaustedError(
-                        f"The member {member.name!r} of {file!r} has {member.size} bytes; {most_bytes} are the most.",
-                        hint="most_bytes= allows more.",
-                    )
-                opened = tar.extractfile(member)
-                assert opened is not None
-                yield member.name, opened.read()
-    except FileNotFoundError:
-        raise NotFoundError(f"There is no file {file!r}.") from None
-    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
-        if isinstance(error, InvalidArgumentError):
-            raise
-        raise DataLossError(f"The tar file {file!r} can't be read: {error}.") from None
+    return {KEY: key.encode("utf-8", "surrogateescape"), **{field: sample[field] for field in fields}}
