@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import inspect
@@ -12,7 +13,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import jedi
@@ -220,6 +221,29 @@ def test_an_editor_shows_arguments() -> None:
     program = "import actorflow.compat.v1 as tf\ntf.nn.conv2d("
     (found,) = edited(program).get_signatures()
     assert [parameter.name for parameter in found.params][:3] == ["input", "filter", "strides"]
+
+
+def assigned_functions() -> dict[str, Any]:
+    """The public functions that have no `def` of their own: other functions make them, and a module assigns them."""
+    found = {}
+    for file in sorted((ROOT / "actorflow").rglob("*.py")):
+        assigned = public_names._assigned(ast.parse(file.read_text(encoding="utf-8")).body)
+        for mark in public_names.marks(file, ROOT):
+            value = getattr(importlib.import_module(mark.module), mark.name) if mark.name in assigned else None
+            if isinstance(value, FunctionType):
+                found[f"{mark.paths[0]}.{mark.name}"] = value
+    return found
+
+
+@pytest.mark.timeout(300)
+def test_an_editor_shows_the_arguments_of_functions_that_are_assigned() -> None:
+    functions = assigned_functions()
+    assert {"af.layers.dense", "af.metrics.precision"} <= set(functions)
+    for path, function in functions.items():
+        (shown,) = edited(f"import actorflow as af\n{path}(").get_signatures()
+        parameters = inspect.signature(function).parameters.values()
+        assert [parameter.name for parameter in shown.params] == [parameter.name for parameter in parameters], path
+        assert shown.docstring(raw=True), path
 
 
 # ---- marks that can't be

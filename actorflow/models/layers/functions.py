@@ -8,15 +8,15 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Concatenate, ParamSpec
+from typing import Any
 
 from actorflow.graph.structure.module import snake_case
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.models.layers.arguments import ONES, ZEROS, Constraint, Initializer, Regularizer
 from actorflow.models.layers.batch_norm import BatchNormalization
-from actorflow.models.layers.convolution import Conv1D, Conv2D, Conv3D
+from actorflow.models.layers.convolution import Conv1D, Conv2D, Conv3D, ConvolutionCall
 from actorflow.models.layers.dropping import Dropout
-from actorflow.models.layers.fully_connected import Dense, Flatten
+from actorflow.models.layers.fully_connected import Dense, DenseCall, Flatten
 from actorflow.models.layers.layer import Layer
 from actorflow.models.layers.pooling import (
     AveragePooling1D,
@@ -25,23 +25,21 @@ from actorflow.models.layers.pooling import (
     MaxPooling1D,
     MaxPooling2D,
     MaxPooling3D,
+    PoolingCall,
 )
-from actorflow.models.layers.separable import SeparableConv1D, SeparableConv2D
-from actorflow.models.layers.transposed import Conv2DTranspose, Conv3DTranspose
+from actorflow.models.layers.separable import SeparableCall, SeparableConv1D, SeparableConv2D
+from actorflow.models.layers.transposed import Conv2DTranspose, Conv3DTranspose, TransposedCall
 from actorflow.public import public
 
-P = ParamSpec("P")
 
-
-def function_of(make: Callable[P, Layer], example: str) -> Callable[Concatenate[TensorLike, P], Tensor]:
+def function_of(kind: type[Layer], example: str) -> Any:
     """The function that makes a layer of a class and calls it; its signature and documentation are made from the class's."""
 
-    def function(inputs: TensorLike, *args: P.args, **kwargs: P.kwargs) -> Tensor:
-        layer = make(*args, **kwargs)
+    def function(inputs: TensorLike, *args: Any, **kwargs: Any) -> Tensor:
+        layer = kind(*args, **kwargs)
         output: Tensor = layer(inputs, scope=layer.given_name)
         return output
 
-    kind: Any = make
     first = inspect.Parameter("inputs", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = [
         parameter
@@ -56,10 +54,10 @@ def function_of(make: Callable[P, Layer], example: str) -> Callable[Concatenate[
     described = of_init.replace("Args:\n", "Args:\n    inputs: a tensor, in the layer's layout.\n")
     makes = f"Makes an `af.layers.{kind.__name__}` and calls it."
     function.__doc__ = f"{summary}\n\n{makes}\n\nExample:{example.rstrip()}\n\n{described}"
-    return function  # type: ignore[return-value]  # `inputs` may be a keyword, which Concatenate can't say
+    return function
 
 
-dense = function_of(
+dense: DenseCall = function_of(
     Dense,
     """
     >>> x = af.placeholder(af.float32, [None, 3])
@@ -67,7 +65,7 @@ dense = function_of(
     TensorShape([None, 2])
     """,
 )
-conv1d = function_of(
+conv1d: ConvolutionCall = function_of(
     Conv1D,
     """
     >>> sequences = af.placeholder(af.float32, [None, 100, 3])
@@ -75,7 +73,7 @@ conv1d = function_of(
     TensorShape([None, 96, 8])
     """,
 )
-conv2d = function_of(
+conv2d: ConvolutionCall = function_of(
     Conv2D,
     """
     >>> images = af.placeholder(af.float32, [None, 28, 28, 1])
@@ -83,7 +81,7 @@ conv2d = function_of(
     TensorShape([None, 28, 28, 32])
     """,
 )
-conv3d = function_of(
+conv3d: ConvolutionCall = function_of(
     Conv3D,
     """
     >>> volumes = af.placeholder(af.float32, [None, 16, 32, 32, 1])
@@ -91,7 +89,7 @@ conv3d = function_of(
     TensorShape([None, 7, 15, 15, 4])
     """,
 )
-conv2d_transpose = function_of(
+conv2d_transpose: TransposedCall = function_of(
     Conv2DTranspose,
     """
     >>> small = af.placeholder(af.float32, [None, 7, 7, 64])
@@ -99,7 +97,7 @@ conv2d_transpose = function_of(
     TensorShape([None, 14, 14, 32])
     """,
 )
-conv3d_transpose = function_of(
+conv3d_transpose: TransposedCall = function_of(
     Conv3DTranspose,
     """
     >>> small = af.placeholder(af.float32, [None, 4, 4, 4, 8])
@@ -107,7 +105,7 @@ conv3d_transpose = function_of(
     TensorShape([None, 8, 8, 8, 4])
     """,
 )
-separable_conv1d = function_of(
+separable_conv1d: SeparableCall = function_of(
     SeparableConv1D,
     """
     >>> sequences = af.placeholder(af.float32, [None, 100, 3])
@@ -115,7 +113,7 @@ separable_conv1d = function_of(
     TensorShape([None, 100, 8])
     """,
 )
-separable_conv2d = function_of(
+separable_conv2d: SeparableCall = function_of(
     SeparableConv2D,
     """
     >>> images = af.placeholder(af.float32, [None, 28, 28, 3])
@@ -123,7 +121,7 @@ separable_conv2d = function_of(
     TensorShape([None, 26, 26, 16])
     """,
 )
-max_pooling1d = function_of(
+max_pooling1d: PoolingCall = function_of(
     MaxPooling1D,
     """
     >>> af.layers.max_pooling1d(af.constant([[[1.0], [3.0], [2.0], [8.0]]]), pool_size=2, strides=2)
@@ -131,7 +129,7 @@ max_pooling1d = function_of(
       [8.]]]
     """,
 )
-max_pooling2d = function_of(
+max_pooling2d: PoolingCall = function_of(
     MaxPooling2D,
     """
     >>> images = af.placeholder(af.float32, [None, 28, 28, 32])
@@ -139,7 +137,7 @@ max_pooling2d = function_of(
     TensorShape([None, 14, 14, 32])
     """,
 )
-max_pooling3d = function_of(
+max_pooling3d: PoolingCall = function_of(
     MaxPooling3D,
     """
     >>> volumes = af.placeholder(af.float32, [None, 8, 16, 16, 3])
@@ -147,7 +145,7 @@ max_pooling3d = function_of(
     TensorShape([None, 4, 8, 8, 3])
     """,
 )
-average_pooling1d = function_of(
+average_pooling1d: PoolingCall = function_of(
     AveragePooling1D,
     """
     >>> af.layers.average_pooling1d(af.constant([[[1.0], [3.0], [2.0], [8.0]]]), pool_size=2, strides=2)
@@ -155,7 +153,7 @@ average_pooling1d = function_of(
       [5.]]]
     """,
 )
-average_pooling2d = function_of(
+average_pooling2d: PoolingCall = function_of(
     AveragePooling2D,
     """
     >>> images = af.placeholder(af.float32, [None, 28, 28, 32])
@@ -163,7 +161,7 @@ average_pooling2d = function_of(
     TensorShape([None, 14, 14, 32])
     """,
 )
-average_pooling3d = function_of(
+average_pooling3d: PoolingCall = function_of(
     AveragePooling3D,
     """
     >>> volumes = af.placeholder(af.float32, [None, 8, 16, 16, 3])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from pathlib import Path
@@ -11,10 +12,21 @@ import numpy as np
 import pytest
 
 import actorflow as af
+from actorflow.models.layers import functions
 
 
 def names(variables: list[Any]) -> list[str]:
     return [variable.op.name for variable in variables]
+
+
+@pytest.mark.parametrize("name", list(functions.__annotations__))
+def test_type_checkers_know_the_arguments_that_a_function_has(name: str) -> None:
+    told = list(inspect.signature(vars(functions)[functions.__annotations__[name]].__call__).parameters.values())[1:]
+    has = list(inspect.signature(getattr(af.layers, name)).parameters.values())
+    assert [(each.name, each.kind, each.default) for each in told] == [
+        (each.name, each.kind, each.default) for each in has
+    ]
+    assert [each.annotation for each in told][1:] == [each.annotation for each in has][1:]
 
 
 # ---- objects
