@@ -10,12 +10,12 @@ The zeros of a list are a list that makes its elements when they are asked for.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from actorflow.base.process import forks
 from actorflow.errors import InvalidArgumentError
 
 Zeros: TypeAlias = "Callable[[Any], Any]"
@@ -82,7 +82,7 @@ class _Store:
 
     def __init__(self, content: dict[int, Any]) -> None:
         self.content = content
-        self.lock = threading.Lock()
+        self.lock = forks.new_lock()
 
 
 _ABSENT = object()

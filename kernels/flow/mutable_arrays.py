@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
 
 from actorflow.base.dtypes import DType
+from actorflow.base.process import forks
 from actorflow.base.registry.kernel import kernel
 from actorflow.base.shapes import Shape
 from actorflow.errors import InvalidArgumentError
@@ -25,7 +25,7 @@ class Array:
         self.size, self.dtype, self.shape, self.grows, self.of = size, dtype, shape, grows, of
         self.items: dict[int, Any] = {}
         self._gradients: dict[str, Array] = {}
-        self._lock = threading.Lock()
+        self._lock = forks.new_lock()
 
     def gradient(self, source: str) -> Array:
         with self._lock:

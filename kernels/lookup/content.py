@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from typing import Any
 
 import numpy as np
 
 from actorflow.base.dtypes import DType
+from actorflow.base.process import forks
 from actorflow.base.records import wire
 from actorflow.base.records.proto_tensor import read_tensor, write_tensor
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError
@@ -30,7 +30,7 @@ class ContentTable:
         self._items: dict[Any, Any] = {}
         self._index: tuple[Any, ...] | None = None  # of a table that does not change: for the library in C
         self._filled = not once
-        self._lock = threading.Lock()
+        self._lock = forks.new_lock()
 
     def fits(self, key: DType, value: DType, shape: tuple[int, ...], once: bool) -> bool:
         """Whether it is such a table."""

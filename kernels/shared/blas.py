@@ -9,14 +9,13 @@ in LAPACK's large routines, OpenBLAS's own threads are used where a governor fin
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
 
-from actorflow.base.process import machine
+from actorflow.base.process import forks, machine
 
 from .threads import governed, in_pieces, most_threads
 
@@ -95,9 +94,16 @@ class Library:
         self._get = get
         self._set = set_
         self._most = min(get(), machine.usable_cores())
-        self._lock = threading.Lock()
+        self._lock = forks.new_lock()
         self._held = 0
         self._own = 1
+        forks.register(self)
+
+    def forked(self) -> None:
+        """In a child that was forked no other thread has a call."""
+        if self._held:
+            self._held = 0
+            self._set(self._own)
 
     def governed(self, key: Hashable, work: Callable[[], T]) -> T:
         """Does some work, measured. Calls with one key are the same amount of the same work."""

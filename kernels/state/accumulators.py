@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.base.dtypes import DType
+from actorflow.base.process import forks
 from actorflow.base.registry.kernel import kernel
 from actorflow.base.shapes import Shape, compatible, show
 from actorflow.engine.runtime.context import KernelContext, StepHandle
@@ -55,7 +55,7 @@ class Accumulator:
         self._begin()
         self._takers: deque[_Taker] = deque()
         self._watchers: list[tuple[int, Waiter]] = []
-        self._guard = threading.Lock()  # held while a gradient is added: an accumulator may serve several threads
+        self._guard = forks.new_lock()  # held while a gradient is added: an accumulator may serve several threads
         self._closed = False
 
     def _begin(self) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from collections import deque
 from typing import Any
 
 import numpy as np
 
+from actorflow.base.process import forks
 from actorflow.base.registry.kernel import kernel
 from actorflow.engine.runtime.context import KernelContext, StepHandle
 from actorflow.engine.runtime.diagnostics.waits import Users, Wait, behind
@@ -27,7 +27,7 @@ class Mutex:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._guard = threading.Lock()  # held for a few instructions only
+        self._guard = forks.new_lock()  # held for a few instructions only
         self._tickets = itertools.count(1)
         self._holder = 0
         self._steps: dict[int, StepHandle] = {}

@@ -30,11 +30,18 @@ _objects: weakref.WeakKeyDictionary[Forkable, None] = weakref.WeakKeyDictionary(
 
 
 _locks: weakref.WeakSet[Any] = weakref.WeakSet()
+_library_locks: weakref.WeakKeyDictionary[Any, None] = weakref.WeakKeyDictionary()
+"""In the order in which they were made: two threads that fork at once take them in one order."""
 
 
-_library_locks: list[Any] = []
-_held: list[Any] = []
-"""Those that a fork under way has taken."""
+class _Taken(threading.local):
+    """The locks that the fork of a thread has taken. Other threads may fork meanwhile, and have taken locks of their own."""
+
+    def __init__(self) -> None:
+        self.locks: list[Any] = []
+
+
+_taken = _Taken()
 
 
 def register(thing: Forkable) -> None:
@@ -42,24 +49,19 @@ def register(thing: Forkable) -> None:
     _objects[thing] = None
 
 
-def new_lock() -> threading.Lock:
-    """A lock of a module, for what a forked child may use: it is free in the child, although a thread of the parent held it."""
-    lock = threading.Lock()
-    _locks.add(lock)
-    return lock
-
-
-def new_rlock() -> Any:
-    """As `new_lock`, for a thread that may take the lock again while it holds it (`threading.RLock`)."""
+def new_lock() -> Any:
+    """A lock (`threading.RLock`) for what a forked child may use. It is free in the child, although another thread of the parent
+    held it. If the thread that forks holds it, that thread of the child holds it too, and releases it."""
     lock = threading.RLock()
     _locks.add(lock)
     return lock
 
 
 def new_library_lock() -> Any:
-    """As `new_rlock`, around calls of a library with locks of its own. A child can't free those, so a fork waits."""
-    lock = new_rlock()
-    _library_locks.append(lock)
+    """As `new_lock`, around work that a child can't take up: calls of a library with locks of its own, or a kernel that writes to
+    a variable. A fork waits for the end of such work."""
+    lock = new_lock()
+    _library_locks[lock] = None
     return lock
 
 
@@ -82,22 +84,32 @@ def _await_others() -> None:
     end = time.monotonic() + _MOST_SECONDS
     while imports_of_others() and time.monotonic() < end:
         time.sleep(_LOOK_SECONDS)
-    for lock in _library_locks:
-        if lock.acquire(timeout=max(0.0, end - time.monotonic())):
-            _held.append(lock)
+    taken = _taken.locks
+    for reference in _library_locks.keyrefs():  # at once: another thread may make a lock meanwhile
+        lock = reference()
+        if lock is not None and lock.acquire(timeout=max(0.0, end - time.monotonic())):
+            taken.append(lock)
 
 
 def _release() -> None:
-    while _held:
-        _held.pop().release()
+    taken = _taken.locks
+    while taken:
+        taken.pop().release()
 
 
 def _forked() -> None:
-    _held.clear()
+    _release()
     for lock in list(_locks):
-        lock._at_fork_reinit()
+        if not lock._is_owned():  # its holder is a thread of the parent
+            lock._at_fork_reinit()
+    failures: list[Exception] = []
     for thing in list(_objects):
-        thing.forked()
+        try:
+            thing.forked()
+        except Exception as error:  # the other objects have to hear of the fork all the same
+            failures.append(error)
+    if failures:  # Python writes it to stderr, and goes on
+        raise ExceptionGroup("Objects of a forked process could not begin afresh.", failures)
 
 
 if hasattr(os, "register_at_fork"):

@@ -15,7 +15,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from time import perf_counter, perf_counter_ns
 from typing import Any
@@ -115,7 +115,8 @@ class Launch:
             values.append(tensor._value)
         begun = perf_counter_ns()
         try:
-            results = GRAPH.launch(self._prepared, values, self._name, self._where)
+            with nullcontext() if self._writing is None else self.queue.writes:
+                results = GRAPH.launch(self._prepared, values, self._name, self._where)
         except BaseException as error:
             self.queue.untold.append(error)
             raise
@@ -128,7 +129,7 @@ class Launch:
         self.error = error
         self._inputs, self._tensors, self._waiting = (), (), []
         if self._writing is not None:
-            self._writing.end()
+            self._writing.forked()
         self.over = True
 
     def when_over(self, callback: Callable[[], None]) -> None:
@@ -255,6 +256,8 @@ class LaunchQueue:
         self._closed = False
         self._costs: dict[Any, Cost] = {}
         self._process = os.getpid()
+        self.writes = forks.new_library_lock()
+        """Held while an op writes to variables: a fork waits, or the child would have values that are in part new."""
         self._last: Launch | None = None
         self._begin()
         forks.register(self)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from actorflow.base.process import machine
+from actorflow.base.process import forks, machine
 from actorflow.engine.device.base import Device
 from actorflow.engine.runtime.chain import Chain, fits, may_lead
 from actorflow.engine.runtime.diagnostics import faults
@@ -61,6 +61,15 @@ class WriteInProgress:
                 return
         callback()
 
+    def forked(self) -> None:
+        """In a child that was forked there are neither the kernel's thread nor those who wait for it."""
+        self._lock = threading.Lock()
+        self._over = True
+        self._waiting = []
+        for state in self._touched:
+            if state.writer is self:
+                state.writer = None
+
     async def wait(self, step: Step) -> None:
         """Returns when the kernel has ended, or when `step` is stopped."""
         over: asyncio.Future[None] = step.dispatcher.future(step.loop)
@@ -91,6 +100,14 @@ class _ActiveWrites:
 
     def __init__(self) -> None:
         self.writing: set[WriteInProgress] = set()
+        forks.register(self)
+
+    def forked(self) -> None:
+        """In a child that was forked no thread writes."""
+        for write in self.writing:
+            write.forked()
+        self.writing.clear()
+        at_work.clear()
 
     async def wait(self, step: Step, node: PlanNode, inputs: list[Any]) -> None:
         """Returns when no variable that `node` touches is being written on a thread, or when `step` is stopped."""
@@ -127,6 +144,10 @@ def _call_soon(step: Step, callback: Callable[[], None]) -> None:
 
 _in_line: weakref.WeakKeyDictionary[Device, set[int]] = weakref.WeakKeyDictionary()
 """The work that was given to each device's thread and has not begun there."""
+
+_write_locks: weakref.WeakKeyDictionary[Device, Any] = weakref.WeakKeyDictionary()
+"""Held by the thread of a device while a kernel writes to variables: a fork waits, or the child would have values that are partly
+new."""
 
 _numbers = itertools.count()
 
@@ -218,10 +239,13 @@ class _Work:
 
     def _run(self) -> None:
         self._line.discard(id(self))
-        result = None if self._executor.step.stopped else self._kernel(self._node, self._inputs, self._cost)
-        self._inputs.clear()
-        if self._writing is not None:
-            self._writing.end()
+        if self._writing is None:
+            result = self._first()
+        else:
+            device = self._executor.plan.device
+            with _write_locks.get(device) or _write_locks.setdefault(device, forks.new_library_lock()):
+                result = self._first()
+                self._writing.end()
         if (
             self.chain is not None
             and self.failure is None
@@ -232,6 +256,12 @@ class _Work:
             self._go_on(self.chain)
         else:
             self.chain, self.result = None, result
+
+    def _first(self) -> Any:
+        """The result of the first kernel, unless its step has stopped."""
+        result = None if self._executor.step.stopped else self._kernel(self._node, self._inputs, self._cost)
+        self._inputs.clear()
+        return result
 
     def _go_on(self, chain: Chain) -> None:
         """Runs what becomes ready behind the first node, whose result is in `result`."""

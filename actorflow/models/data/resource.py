@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import weakref
 from collections.abc import Callable
 from time import perf_counter
@@ -148,7 +147,7 @@ class IteratorResource:
         self._saved: bytes | None = None
         """The state that a restore has brought, until an element is taken."""
         self._identity: bytes | None = None
-        self._lock = threading.Lock()
+        self._lock = forks.new_lock()
 
     def initialize(self, node: DatasetNode, roots: FileRoots) -> None:
         """Begins with a description, at its beginning; or where the checkpoint was that was restored before.

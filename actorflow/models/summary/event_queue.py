@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import threading
-import weakref
 from collections import deque
 from dataclasses import dataclass
 
+from actorflow.base.process import forks
 from actorflow.base.reports import logs
 from actorflow.models.summary.event_file import EventFile
 
@@ -55,7 +54,7 @@ class SummaryQueue:
         self._written = self._bytes = self._lost = self._failures = 0
         self._failing = False
         self._reset()
-        _QUEUES.add(self)
+        forks.register(self)
 
     def _reset(self) -> None:
         self._changed = threading.Condition()
@@ -166,14 +165,3 @@ class SummaryQueue:
         """In a child process: what waits is the parent's to write, and so is the file."""
         self._file.leave()
         self._reset()
-
-
-_QUEUES: weakref.WeakSet[SummaryQueue] = weakref.WeakSet()
-
-
-def _forked() -> None:
-    for queue in list(_QUEUES):
-        queue.forked()
-
-
-os.register_at_fork(after_in_child=_forked)

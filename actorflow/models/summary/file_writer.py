@@ -384,7 +384,7 @@ class FileWriterCache:
     """
 
     _cache: ClassVar[dict[str, FileWriter]] = {}
-    _lock = forks.new_rlock()
+    _lock = forks.new_lock()
 
     @staticmethod
     def get(logdir: str | os.PathLike[str]) -> FileWriter:

@@ -7,11 +7,11 @@ loop, after the lock is free again.
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from actorflow.base.process import forks
 from actorflow.engine.runtime.context import StepHandle
 from actorflow.errors import CancelledError
 
@@ -40,7 +40,7 @@ class SharedQueue(Generic[C]):
     def __init__(self, core: C, spec: QueueSpec) -> None:
         self.core = core
         self.spec = spec
-        self._lock = threading.Lock()
+        self._lock = forks.new_lock()
 
     async def perform(self, attempt: A, step: StepHandle) -> A:
         """Returns when `attempt` is done. Raises its error.

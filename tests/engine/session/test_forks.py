@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import textwrap
 import threading
+import traceback
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from engine.session.forked_programs import Outcome, outcomes
+
+from actorflow.base.process import forks
 
 pytestmark = pytest.mark.timeout(900)  # the first test waits for all programs, each of which has a limit of its own
 
@@ -154,6 +162,143 @@ PROGRAMS = {
         in_children(new, 8)
         stop.set()
         thread.join()
+        """,
+        WORKS,
+    ),
+    "threads that fork at once": (
+        """
+        from actorflow.base.process import forks
+        errors = []
+        sys.unraisablehook = lambda error: errors.append(error.exc_value)
+
+        class Lock:
+            def __init__(self, name):
+                self.name, self.lock = name, threading.RLock()
+            def acquire(self, timeout):
+                happens(threading.current_thread(), "waits for", self.name)
+                taken = self.lock.acquire(timeout=timeout)
+                happens(threading.current_thread(), "has", self.name)
+                return taken
+            def release(self):
+                self.lock.release()
+                happens(threading.current_thread(), "released", self.name)
+
+        second_waits_for_a, second_has_a, first_is_over = threading.Event(), threading.Event(), threading.Event()
+        def happens(thread, what, name):
+            if thread is first and (what, name) == ("has", "a"):
+                second.start()
+                second_waits_for_a.wait(30)
+            if thread is second and (what, name) == ("waits for", "a"):
+                second_waits_for_a.set()
+            if thread is first and (what, name) == ("released", "a"):
+                second_has_a.wait(30)
+            if thread is second and (what, name) == ("waits for", "b"):
+                second_has_a.set()
+                first_is_over.wait(30)
+
+        def fork():
+            if not (child := os.fork()):
+                os._exit(0)
+            if threading.current_thread() is first:
+                first_is_over.set()
+            assert os.waitpid(child, 0)[1] == 0
+
+        first, second = threading.Thread(target=fork), threading.Thread(target=fork)
+        locks = [Lock("a"), Lock("b")]
+        forks._library_locks.clear()
+        forks._library_locks.update(dict.fromkeys(locks))
+        first.start()
+        for thread in (first, second):
+            thread.join()
+        assert not errors, errors
+        assert all(lock.lock.acquire(timeout=0) for lock in locks), "a lock is free when each fork is over"
+        tell(2.7e7)
+        """,
+        WORKS,
+    ),
+    "sessions where many threads fork at once": (
+        """
+        stop = threading.Event()
+        def steps():
+            while not stop.is_set():
+                new()
+        at_work = [threading.Thread(target=steps) for _ in range(2)]
+        forking = [threading.Thread(target=in_children, args=[new, 4]) for _ in range(6)]
+        for thread in (*at_work, *forking):
+            thread.start()
+        for thread in forking:
+            thread.join()
+        stop.set()
+        for thread in at_work:
+            thread.join()
+        tell(new())
+        """,
+        WORKS,
+    ),
+    "a function that another thread traces": (
+        """
+        begun, go_on = threading.Event(), threading.Event()
+        def product(x):
+            if threading.current_thread() is not threading.main_thread():
+                begun.set()
+                go_on.wait()
+            return af.reduce_sum(af.matmul(x, x))
+        with af.eager():
+            call = af.function(product)
+            multiply = lambda: call(af.constant(rows)).numpy()
+            multiply()
+            def trace():
+                with af.eager():
+                    call(af.constant(rows[:9, :9]))
+            thread = threading.Thread(target=trace)
+            thread.start()
+            begun.wait()
+            in_children(lambda: call(af.constant(rows[:1, :1])).numpy() and multiply())
+            go_on.set()
+            thread.join()
+        """,
+        WORKS,
+    ),
+    "a variable that a kernel on another thread is to write": (
+        """
+        from actorflow.engine.runtime.threads import WriteInProgress
+        with af.eager():
+            v = af.Variable(np.full([], 2.7e7, np.float32))
+            write = WriteInProgress([v._state])
+            def read():
+                v.assign_add(0.0)
+                return v.numpy()
+            in_children(read)
+            assert v._state.writer is write
+            write.end()
+            tell(read())
+        """,
+        WORKS,
+    ),
+    "a variable to which kernels of another thread write": (
+        """
+        stop, step_ended = threading.Event(), threading.Event()
+        with af.eager():
+            v = af.Variable(np.zeros([2000, 2000], np.float32))
+            add = af.function(lambda x: v.assign_add(x))
+            def steps():
+                with af.eager():
+                    while not stop.is_set():
+                        add(af.ones([2000, 2000]))
+                        step_ended.set()
+            thread = threading.Thread(target=steps)
+            thread.start()
+            def read():
+                value = v.numpy()
+                assert value.min() == value.max(), "a fork waits until a kernel has written"
+                add(af.ones([2000, 2000]))
+                return v.numpy()[0, 0] - value[0, 0] + (2.7e7 - 1)
+            for _ in range(6):
+                step_ended.clear()
+                step_ended.wait()
+                in_children(read, 1)
+            stop.set()
+            thread.join()
         """,
         WORKS,
     ),
@@ -337,25 +482,128 @@ def test_a_forked_pool_answers(said: dict[str, Outcome], name: str) -> None:
     assert said[name].status == 0 and said[name].output.count("refused") == 4, said[name].output
 
 
-def test_a_lock_of_a_module_is_free_in_a_forked_child_although_a_thread_of_the_parent_holds_it() -> None:
-    from actorflow.base.process import forks
-
-    for lock in (forks.new_lock(), forks.new_rlock()):
-        taken, over = threading.Event(), threading.Event()
-
-        def hold(lock: Any = lock, taken: threading.Event = taken, over: threading.Event = over) -> None:
-            with lock:
-                taken.set()
-                over.wait()
-
-        holder = threading.Thread(target=hold)
-        holder.start()
-        taken.wait()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of Python 3.12: forks of processes with threads
-            child = os.fork()
-        if not child:
-            os._exit(0 if lock.acquire(timeout=30) else 1)
+@contextmanager
+def a_child() -> Iterator[bool]:
+    """A block that a forked child runs too, for which the value is true. The child has to succeed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of Python 3.12: forks of processes with threads
+        child = os.fork()
+    if child:
+        yield False
         assert os.waitpid(child, 0)[1] == 0
-        over.set()
-        holder.join()
+        return
+    status = 1
+    try:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(120)  # else a test would wait without end for a child that does
+        yield True
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+@pytest.mark.parametrize("new", [forks.new_lock, forks.new_library_lock])
+def test_a_lock_that_a_thread_of_the_parent_holds_is_free_in_a_child(
+    new: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = new()
+    monkeypatch.setattr(forks, "_MOST_SECONDS", 0.0)  # a fork does not wait
+    taken, over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            taken.set()
+            over.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    taken.wait()
+    with a_child() as is_child:
+        assert not is_child or lock.acquire(timeout=30)
+    over.set()
+    holder.join()
+
+
+@pytest.mark.parametrize("new", [forks.new_lock, forks.new_library_lock])
+def test_a_lock_that_the_forking_thread_holds_stays_its_own_until_its_block_ends(new: Callable[[], Any]) -> None:
+    lock = new()
+    with lock:
+        lock.acquire()
+        with a_child() as is_child:
+            assert not is_free_elsewhere(lock)
+            lock.release()
+            assert not is_free_elsewhere(lock)
+            if is_child:
+                with a_child():  # of a child
+                    assert not is_free_elsewhere(lock)
+                    lock.release()
+                    assert is_free_elsewhere(lock)
+    assert is_free_elsewhere(lock)
+
+
+def is_free_elsewhere(lock: Any) -> bool:
+    """Whether another thread can take a lock."""
+    taken: list[bool] = []
+
+    def take() -> None:
+        taken.append(lock.acquire(blocking=False))
+        if taken[0]:
+            lock.release()
+
+    thread = threading.Thread(target=take)
+    thread.start()
+    thread.join()
+    return taken[0]
+
+
+def test_an_object_that_fails_in_a_child_keeps_no_other_from_hearing_of_the_fork() -> None:
+    class Told:
+        def __init__(self, error: Exception | None) -> None:
+            self.error, self.is_told = error, False
+            forks.register(self)
+
+        def forked(self) -> None:
+            self.is_told = True
+            if self.error is not None:
+                raise self.error
+
+    objects = [Told(None), Told(OSError("too many open files")), Told(None)]
+    with a_child() as is_child:
+        assert [each.is_told for each in objects] == [is_child] * 3
+
+
+_OF_THEIR_OWN = {
+    "actorflow/base/process/forks.py": "makes the locks",
+    "actorflow/base/process/lanes.py": "a child has threads and locks of its own",
+    "actorflow/engine/eager/launches.py": "a child has a queue of its own",
+    "actorflow/engine/runtime/codegen/background.py": "a child has a lock of its own",
+    "actorflow/engine/runtime/event_loops/driver.py": "a child is refused, or has a loop of its own",
+    "actorflow/engine/runtime/threads.py": "a write is over in a child",
+    "actorflow/engine/session/planning/planner.py": "a child is refused a session that was used",
+    "actorflow/graph/analysis/cooperative.py": "a child has a lock of its own",
+    "actorflow/models/summary/event_queue.py": "a child has locks of its own",
+    "devices/allocator.py": "a child has a lock of its own",
+    "devices/cuda": "CUDA works in no child",
+    "kernels/cudnn": "CUDA works in no child",
+    "kernels/shared/python_pool.py": "a child has calls of its own",
+    "transports/shm/arena.py": "a child is refused the session of a cluster",
+}
+"""The modules whose locks a fork knows nothing of, and why none of these locks holds a child up."""
+
+
+def test_each_lock_that_a_child_may_meet_is_known_to_forks() -> None:
+    root = Path(__file__).resolve().parents[3]
+    makes = re.compile(r"\bthreading\.(Lock|RLock|Condition|Semaphore|BoundedSemaphore|Barrier)\(")
+    makers = [
+        path.relative_to(root).as_posix()
+        for package in ("actorflow", "checkpoint", "devices", "kernels", "transports")
+        for path in sorted((root / package).rglob("*.py"))
+        if makes.search(path.read_text(encoding="utf-8"))
+    ]
+    own = tuple(_OF_THEIR_OWN)
+    assert [path for path in makers if not path.startswith(own)] == [], (
+        "forks.new_lock() makes a lock that a child may meet"
+    )
+    assert [path for path in own if not any(maker.startswith(path) for maker in makers)] == []

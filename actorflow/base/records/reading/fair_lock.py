@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections import deque
+
+from actorflow.base.process import forks
 
 
 class FairLock:
     """`async with turns:` lets one waiter in at a time. A waiter that is cancelled leaves the line."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = forks.new_lock()
         self._busy = False
         self._line: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -107,7 +106,7 @@ class GraphSessions:
     def __init__(self, graph: FuncGraph, target: str | None) -> None:
         self._graph = graph
         self._target = target
-        self.lock = threading.RLock()
+        self.lock = forks.new_lock()
         """Held while a plan is made for callers that block."""
         self._session: Session | None = None
         self._loop: _Loop | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 import warnings
 import weakref
 from collections import OrderedDict
@@ -11,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from actorflow.base import dialect
+from actorflow.base.process import forks
 from actorflow.base.reports.tracebacks import leave_out
 from actorflow.base.reports.user_line import user_line
 from actorflow.base.unpicklable import unpicklable
@@ -83,7 +83,7 @@ class Function:
         self._signature = FunctionSignature(python_function, input_signature, numbers_are_tensors, static)
         self._target = target
         self._traces: OrderedDict[Any, ConcreteFunction] = OrderedDict()
-        self._lock = threading.RLock()
+        self._lock = forks.new_lock()
         self._count = 0
         self._warn_at = _MANY
         self._last: tuple[Any, ...] | None = None

@@ -12,7 +12,7 @@ from actorflow.base.process import forks
 from actorflow.errors import InvalidArgumentError, NotFoundError
 
 R = TypeVar("R")
-_shared_state = forks.new_rlock()
+_shared_state = forks.new_lock()
 
 
 def one_at_a_time(kernel: Callable[..., R]) -> Callable[..., R]:

@@ -12,12 +12,12 @@ make. So this work is never the largest part.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+from actorflow.base.process import forks
 from actorflow.engine.runtime.codegen.background import background
 from actorflow.engine.runtime.state.variable_state import VariableState
 
@@ -55,7 +55,7 @@ class Freezing(Generic[P]):
         """Seconds that the last plan took to make."""
         self._number = 0
         """Of the writes that were noticed: a plan that is made meanwhile is for former values."""
-        self._lock = threading.Lock()
+        self._lock = forks.new_lock()
 
     @property
     def is_frozen(self) -> bool:

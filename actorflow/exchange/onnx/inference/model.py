@@ -8,7 +8,6 @@ itself, such as the axes that a node squeezes: such a graph is built for the val
 from __future__ import annotations
 
 import os
-import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.base.process import forks
 from actorflow.errors import OpError
 from actorflow.exchange.onnx.files import read
 from actorflow.exchange.onnx.inference.arguments import ModelMetadata, NodeArg, declared, node_arg
@@ -59,7 +59,7 @@ class OnnxModel(Interface):
         self._sizes = {
             name: kind.shape for name in required if (kind := kinds[name]).kind == "tensor" and kind.shape is not None
         }
-        self._lock = threading.Lock()
+        self._lock = forks.new_lock()
         self._variants: OrderedDict[tuple[Any, ...], Variant] = OrderedDict()
         plain: Variant | None = None
         with suppress(NotKnownError):  # the values of a run decide

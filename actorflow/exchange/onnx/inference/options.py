@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import enum
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
+from actorflow.base.process import forks
 from actorflow.errors import CancelledError, NotFoundError, UnimplementedError
 from actorflow.exchange.onnx.inference.names import nearest
 from actorflow.public import public
@@ -238,7 +238,7 @@ class RunOptions(_Options):
 
     def __init__(self) -> None:
         super().__init__()
-        self.__dict__["_lock"], self.__dict__["_stops"] = threading.Lock(), []
+        self.__dict__["_lock"], self.__dict__["_stops"] = forks.new_lock(), []
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 import weakref
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 
 import anyio
 
+from actorflow.base.process import forks
 from actorflow.base.reports.tracebacks import leave_out
 from actorflow.base.unpicklable import unpicklable
 from actorflow.engine.batching.rows import Batching
@@ -98,7 +98,7 @@ class InferenceSession:
         self._plans = PlanOptions(optimize=False) if runs_plain else PlanOptions()
         self._trace = Trace() if self._options.enable_profiling else None
         self._begun = time.monotonic_ns()
-        self._lock = threading.Lock()
+        self._lock = forks.new_lock()
         self._engines: dict[tuple[int, int], InferenceEngine] = {}
         self._driver: LoopDriver | None = None
         self._closed = False

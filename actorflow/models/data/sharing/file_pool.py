@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import random
-import threading
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
 import msgpack
 
+from actorflow.base.process import forks
 from actorflow.engine.runtime.context import StepHandle
 from actorflow.engine.runtime.diagnostics.waits import Wait
 from actorflow.errors import CancelledError, FailedPreconditionError, InvalidArgumentError
@@ -33,7 +33,7 @@ class FilePool:
         self._held: dict[bytes, tuple[bytes, float]] = {}
         """The file of each reader, and until when it is its own."""
         self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
-        self._lock = threading.Lock()
+        self._lock = forks.new_lock()
 
     def begin(self, names: Sequence[bytes], epochs: int, lease: float, seed: int) -> None:
         """Takes the names of files, unless it has them.

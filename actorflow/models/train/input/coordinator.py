@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import anyio
 import anyio.abc
 
+from actorflow.base.process import forks
 from actorflow.base.unpicklable import unpicklable
 from actorflow.errors import OutOfRangeError
 from actorflow.public import public
@@ -57,7 +58,7 @@ class Coordinator:
         `stop_grace_period_secs` is how long the end of an `async with` waits."""
         self._clean = (OutOfRangeError,) if clean_stop_exception_types is None else tuple(clean_stop_exception_types)
         self._grace = stop_grace_period_secs
-        self._lock = threading.Lock()
+        self._lock = forks.new_lock()
         self._stop = threading.Event()
         self._error: BaseException | None = None
         self._joined = False

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from actorflow.base.process import forks
 from actorflow.engine.session.blocking import Session as BlockingSession
 from actorflow.engine.session.session import Session
 from actorflow.errors import AbortedError, CancelledError, OpError, OutOfRangeError, UnavailableError
@@ -95,7 +96,7 @@ class QueueRunner:
         self.close_op = queue.close() if close_op is None else close_op
         self.cancel_op = queue.close(cancel_pending_enqueues=True) if cancel_op is None else cancel_op
         self.queue_closed_exception_types = closed
-        self._lock = threading.Lock()
+        self._lock = forks.new_lock()
         self._loops: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._errors: list[Exception] = []
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import weakref
 from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -16,7 +15,7 @@ import numpy as np
 from actorflow import blocking
 from actorflow.base.dtypes import string
 from actorflow.base.paths import path_text
-from actorflow.base.process import machine
+from actorflow.base.process import forks, machine
 from actorflow.base.reports.user_line import user_line
 from actorflow.base.unpicklable import unpicklable
 from actorflow.engine.eager.functions.func_graph import FuncGraph
@@ -188,7 +187,7 @@ class Saver:
         self._reshape, self._state, self._clock = reshape, state, clock
         self._name, self._allow_empty, self._pad = name or "save", allow_empty, pad_step_number
         self._kept = KeptCheckpoints(max_to_keep, keep_checkpoint_every_n_hours, clock)
-        self._lock = threading.Lock()
+        self._lock = forks.new_lock()
         self._written: tuple[int, bytes] | None = None
         self._homes: Mapping[str, str] = {}
         self._variables: list[Saved] | None = None
