@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -130,7 +131,8 @@ def _array(dtype: DType, shape: tuple[int, ...], content: Any, values: list[Any]
 
 _JSON_LISTS = {"bytesList": string, "floatList": float32, "int64List": int64}
 _JSON_LISTS |= {"bytes_list": string, "float_list": float32, "int64_list": int64}
-_JSON_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_JSON_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_JSON_WORD = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
 
 
 def example_from_json(text: bytes) -> bytes:
@@ -139,7 +141,7 @@ def example_from_json(text: bytes) -> bytes:
     Raises:
         ValueError: the text is no such JSON.
     """
-    record = _object(json.loads(text), "features")
+    record = _object(json.loads(text, parse_constant=_no_number), "features")
     entries: list[bytes] = []
     features = _object(record.get("features") or {}, "feature").get("feature") or {}
     for name, feature in _object(features).items():
@@ -159,11 +161,34 @@ def _object(value: Any, *keys: str) -> dict[str, Any]:
 
 
 def _json_value(dtype: DType, value: Any) -> Any:
-    if dtype is string:
-        return base64.b64decode(value, validate=True)
+    """A value of an Example from its JSON form. Raises ValueError for what Protocol Buffers do not take as such a value."""
+    if isinstance(value, str) and dtype is string:
+        text = value.replace("-", "+").replace("_", "/").rstrip("=")
+        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+    if dtype is string or isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise ValueError(f"{value!r:.40} is no {dtype.name}.")
+    if isinstance(value, str):
+        value = value.strip(" ") if dtype is float32 else value
+        if dtype is float32 and _JSON_WORD.fullmatch(value):
+            return float(value)
+        if not _JSON_NUMBER.fullmatch(value):
+            raise ValueError(f"{value!r:.40} is no number.")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     if dtype is float32:
-        return _JSON_FLOATS[value] if value in _JSON_FLOATS else float(value)
-    number = int(value)
-    if not -(2**63) <= number < 2**63 or isinstance(value, float) and value != number:
-        raise ValueError(f"{value!r} is no integer of 64 bits.")
-    return number
+        if abs(number) > dtype.max:
+            raise ValueError(f"{value!r:.40} is beyond the numbers of float32.")
+        return number
+    if not number.is_integer():
+        raise ValueError(f"{value!r:.40} is no integer of 64 bits.")
+    whole = int(number) if isinstance(value, str) and not value.lstrip("+-").isdigit() else int(value)
+    if not -(2**63) <= whole < 2**63:
+        raise ValueError(f"{value!r:.40} is no integer of 64 bits.")
+    return whole
+
+
+def _no_number(text: str) -> Any:
+    """Raises ValueError: JSON has no NaN and no infinities, but Python would read them."""
+    raise ValueError(f"{text} is no value of JSON.")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Generator, Iterator, Mapping, Sequence
+import re
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -21,6 +22,13 @@ from actorflow.public import public
 
 _ROWS = 1024
 _TRUTHS = {"true": True, "false": False, "1": True, "0": False}
+_SPACE = " \t\n\v\f\r"
+_ODD = re.compile(r"[^-+.0-9eE \t]")
+"""A character that no usual number has. Python would take `1_000` and the digits of other scripts."""
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_FLOAT = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)", re.IGNORECASE)
+_NO_UTF8 = re.compile("[\udc80-\udcff]")
+"""A byte that was no UTF-8, as `surrogateescape` shows it."""
 
 
 @public("af.data")
@@ -43,10 +51,13 @@ class CsvDataset(Dataset):
         delimiter: the character between cells.
 
     Raises:
-        InvalidArgumentError: no rows are asked for, the schema is empty, or a value of `fill` is none of its column's type.
+        InvalidArgumentError: no rows are asked for, the schema is empty, `names` has a column of it twice, the delimiter is no
+            single character, or a value of `fill` is none of its column's type.
 
-    In a run it raises NotFoundError for an absent file. It raises InvalidArgumentError for a column that a file lacks, a row
-    with another number of cells, and a cell that its type does not hold. The message has the file, the line and the column.
+    In a run it raises NotFoundError for an absent file. It raises InvalidArgumentError for a column that a file lacks or has
+    twice, a row with another number of cells, and a cell that its type does not hold. A NUL byte and bytes that are no UTF-8
+    are refused too. The message has the file, the line and the column. A number has digits of ASCII and no `_`; `inf` alone is
+    infinite.
     """
 
     __slots__ = ()
@@ -66,9 +77,17 @@ class CsvDataset(Dataset):
         specs = {name: TensorSpec((None,), as_dtype(dtype)) for name, dtype in schema.items()}
         if not specs:
             raise InvalidArgumentError("The schema of a CsvDataset has a column at least.")
+        if len(delimiter) != 1 or delimiter in '"\r\n\0':
+            raise InvalidArgumentError(
+                f"The delimiter of CSV is a single character, no quote and no end of a line, but it is {delimiter!r}."
+            )
+        if isinstance(names, str):
+            raise InvalidArgumentError(f"The names of columns are a list of texts, not {names!r}.")
         files = [os.fspath(name) for name in ([filenames] if isinstance(filenames, (str, os.PathLike)) else filenames)]
         fills_of(fill, specs)
         values, header = dict(fill or {}), None if names is None else list(names)
+        if header is not None:
+            _check_twice("The list `names`", header, specs)
 
         def arrays() -> Generator[dict[str, Any], None, None]:
             rows = (row for file in files for row in _rows(file, header, list(specs), delimiter))
@@ -92,24 +111,48 @@ def _rows(file: str, names: list[str] | None, columns: list[str], delimiter: str
     """The cells of columns for each row of a file, with the row's place."""
     if not os.path.isfile(file):
         raise NotFoundError(f"There is no file {file!r}.")
-    with open(file, encoding="utf-8-sig", newline="") as opened:
-        reader = csv.reader(opened, delimiter=delimiter, strict=True)
+    with open(file, encoding="utf-8-sig", errors="surrogateescape", newline="") as opened:
+        reader = csv.reader(_lines(opened), delimiter=delimiter, strict=True)
+        begin = 0
         try:
             header = next(reader, []) if names is None else names
             missing = [column for column in columns if column not in header]
             if missing:
                 raise InvalidArgumentError(f"The file {file!r} has no column {missing[0]!r}; it has {header!r:.200}.")
+            if names is None:
+                _check_twice(f"The first line of {file!r}", header, columns)
             indices = [header.index(column) for column in columns]
+            begin = reader.line_num
             for row in reader:
+                begin = reader.line_num
                 if len(row) != len(header):
                     if not row:
                         continue  # an empty line
                     raise InvalidArgumentError(
-                        f"The line {reader.line_num} of {file!r} has {len(row)} cells, but there are {len(header)} columns."
+                        f"The line {begin} of {file!r} has {len(row)} cells, but there are {len(header)} columns."
                     )
-                yield (file, reader.line_num), [row[index] for index in indices]
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise InvalidArgumentError(f"The line {reader.line_num + 1} of {file!r} is no CSV: {error}.") from None
+                yield (file, begin), [row[index] for index in indices]
+        except csv.Error as error:
+            raise InvalidArgumentError(f"The row at line {begin + 1} of {file!r} is no CSV: {error}.") from None
+
+
+def _lines(opened: Iterable[str]) -> Iterator[str]:
+    """The lines of a file. Raises csv.Error for a NUL byte and for bytes that are no UTF-8."""
+    for line in opened:
+        if "\0" in line:
+            raise csv.Error("it has a NUL byte")
+        if not line.isascii() and (byte := _NO_UTF8.search(line)):
+            raise csv.Error(f"it has the byte 0x{ord(byte[0]) - 0xDC00:x} at a place where that is no UTF-8")
+        yield line
+
+
+def _check_twice(place: str, header: Sequence[str], columns: Iterable[str]) -> None:
+    """Raises InvalidArgumentError if a column has the name of another column."""
+    for column in columns:
+        if header.count(column) > 1:
+            raise InvalidArgumentError(
+                f"{place} has the column {column!r} {header.count(column)} times, so it is not known which is meant."
+            )
 
 
 def _column(name: str, cells: Sequence[str], dtype: DType, places: Sequence[Place], fill: Mapping[str, Any]) -> Any:
@@ -137,14 +180,22 @@ def _parsed(cells: Sequence[str], dtype: DType, fill: Any) -> Any:
         return [_parsed([cell], dtype, None)[0] if cell else fill for cell in cells]
     if dtype.is_bool:
         return [_truth(cell) for cell in cells]
+    if _ODD.search("".join(cells)):
+        form = _INTEGER if dtype.is_integer else _FLOAT
+        for cell in cells:
+            if not form.fullmatch(cell.strip(_SPACE)):
+                raise ValueError(f"{cell!r} is no number.")
     if dtype.is_integer:
         return [int(cell) for cell in cells]
     numbers: Any = np.array(cells).astype(np.float64)
+    for row in np.flatnonzero(np.isinf(numbers)).tolist():
+        if "inf" not in cells[row].lower():
+            raise ValueError(f"{cells[row]!r} is beyond the largest float.")
     return numbers
 
 
 def _truth(cell: str) -> bool:
-    truth = _TRUTHS.get(cell.strip().lower())
+    truth = _TRUTHS.get(cell.strip(_SPACE).lower())
     if truth is None:
         raise ValueError(f"{cell!r} is no truth value.")
     return truth

@@ -23,6 +23,40 @@ SECOND = (
     b"\n\x1c\n\x11\n\x01a\x12\x0c\x12\n\n\x08\x00\x00\xe0@\x00\x00\x00A\n\x07\n\x01c\x12\x02\n\x00"  # a=[7, 8], c=[]
 )
 JSON = b'{"features":{"feature":{"a":{"int64List":{"value":["1",2]}},"b":{"bytes_list":{"value":["aGk="]}}}}}'
+NO_INTEGERS = [
+    '"1_000"',
+    "true",
+    "null",
+    '"١"',
+    '"1\t"',
+    "1.5",
+    '"1.5"',
+    "1e400",
+    "9223372036854775808",
+    "1e300",
+    '"1e300"',
+    "[1]",
+    '""',
+    '"inf"',
+    "NaN",
+    '"0b1"',
+]
+NO_FLOATS = [
+    '"1_000"',
+    "true",
+    "null",
+    '"١"',
+    "1e400",
+    "-1e400",
+    "1e40",
+    '"1e40"',
+    "3.5e38",
+    '"1e400"',
+    "NaN",
+    "Infinity",
+    "[1]",
+    '""',
+]
 MATRIX = b'\x08\x01\x12\x08\x12\x02\x08\x02\x12\x02\x08\x02"\x10\x00\x00\x80?\x00\x00\x00@\x00\x00@@\x00\x00\x80@'
 STRINGS = b"\x08\x07\x12\x04\x12\x02\x08\x02B\x02abB\x00"
 FIXED, VAR, SEQUENCES = parsing.FixedLenFeature, parsing.VarLenFeature, parsing.FixedLenSequenceFeature
@@ -32,6 +66,11 @@ def strings(*values: Any) -> Any:
     array = np.empty(len(values), object)
     array[:] = values
     return array
+
+
+def json_of(field: str, value: str) -> bytes:
+    """An Example with the feature `a` as JSON."""
+    return f'{{"features":{{"feature":{{"a":{{"{field}":{{"value":[{value}]}}}}}}}}}}'.encode()
 
 
 def one(value: bytes) -> Any:
@@ -201,8 +240,36 @@ CASES = [
         ),
         JSON,
         (np.array([1, 2]), one(b"hi")),
-        rejects=[bad(b'{"x":1}', "no part"), bad(b"{", "Error while parsing JSON"), bad(b"[]", "no part")],
+        rejects=[
+            bad(b'{"x":1}', "no part"),
+            bad(b"{", "Error while parsing JSON"),
+            bad(b"[]", "no part"),
+            *[bad(json_of("int64List", value), "parsing JSON") for value in (*NO_INTEGERS, "1" + "0" * 400)],
+            *[bad(json_of("floatList", value), "parsing JSON") for value in (*NO_FLOATS, "1" + "0" * 400)],
+            *[bad(json_of("bytesList", value), "parsing JSON") for value in ("null", "1", '"!!"', '"a"')],
+        ],
     ),
+    *[
+        message(
+            "DecodeJSONExample",
+            lambda x, kind=kind: features(parsing.parse_single_example, a=FIXED([1], kind))(af.decode_json_example(x)),
+            json_of(field, value),
+            spelled,
+            f"{field} {value}",
+        )
+        for field, kind, value, spelled in [
+            ("int64List", "int64", '"-7"', np.array([-7])),
+            ("int64List", "int64", "7.0", np.array([7])),
+            ("int64List", "int64", '"1e3"', np.array([1000])),
+            ("int64List", "int64", '"9223372036854775807"', np.array([2**63 - 1])),
+            ("floatList", "float32", '" 1.5"', np.float32([1.5])),
+            ("floatList", "float32", '"Infinity"', np.float32([np.inf])),
+            ("floatList", "float32", '"-inf"', np.float32([-np.inf])),
+            ("floatList", "float32", "1e-400", np.float32([0])),
+            ("bytesList", "string", '"YQ"', strings(b"a")),
+            ("bytesList", "string", '"-_8="', strings(b"\xfb\xff")),
+        ]
+    ],
     message("SerializeTensor", lambda x: af.serialize_tensor(x), strings(b"ab", b""), one(STRINGS)),
     message("SerializeTensor", lambda x: af.serialize_tensor(np.float32([[1, 2], [3, 4]])), b"", one(MATRIX), "floats"),
     message(

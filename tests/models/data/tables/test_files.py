@@ -66,8 +66,39 @@ CSV_FAULTS: list[tuple[str | bytes | None, dict[str, Any], type[Exception], str]
     ("x\nmaybe\n", {"x": af.bool}, InvalidArgumentError, "has 'maybe', which is no bool"),
     ("x,y\n,1\n", {"x": af.int64}, InvalidArgumentError, "The column 'x' in line 2 of .* is empty"),
     ('x\n"1\n', {"x": af.int64}, InvalidArgumentError, "is no CSV"),
-    (b"x\n\xff\n", {"x": af.string}, InvalidArgumentError, "is no CSV"),
+    (b"x\n\xff\n", {"x": af.string}, InvalidArgumentError, "The row at line 2 of .* is no CSV: it has the byte 0xff"),
+    (b"x\n" + b"a\n" * 9000 + b"\xff", {"x": af.string}, InvalidArgumentError, "The row at line 9002 of .* is no CSV"),
+    (b"\xff\n1\n", {"x": af.string}, InvalidArgumentError, "The row at line 1 of .* is no CSV"),
+    ('x\na\n"1\n2\n', {"x": af.string}, InvalidArgumentError, "The row at line 3 of .* is no CSV"),
+    ('x\n"a"b\n', {"x": af.string}, InvalidArgumentError, "The row at line 2 of .* is no CSV"),
+    ("x\na\n\0\n", {"x": af.string}, InvalidArgumentError, "The row at line 3 of .* is no CSV: it has a NUL byte"),
+    ("x,y\n1\0,2\n", {"y": af.int32}, InvalidArgumentError, "The row at line 2 of .* is no CSV: it has a NUL byte"),
+    ("x,y,x\n1,2,3\n", {"x": af.int32}, InvalidArgumentError, "The first line of .* has the column 'x' 2 times"),
 ]
+
+NUMBERS: dict[str, tuple[float | None, int | None]] = {
+    "1": (1, 1), " 1 ": (1, 1), "+1": (1, 1), "-01": (-1, -1), "1e3": (1000, None), "1.": (1, None), ".5": (0.5, None),
+    "1E-2": (0.01, None), "inf": (np.inf, None), "-Infinity": (-np.inf, None), "1e-400": (0, None), "1_000": (None, None),
+    "1e400": (None, None), "-1e400": (None, None), "1_0.5": (None, None), "1e1_0": (None, None), "\u0661": (None, None),
+    "\uff11": (None, None), "\u0661.5": (None, None), "\u00a01": (None, None), "1\u3000": (None, None),
+    "0x10": (None, None), "1 2": (None, None), "": (None, None), " ": (None, None), ".": (None, None), "e5": (None, None),
+    "infinit": (None, None), "nan(1)": (None, None), "1,0": (None, None), "--1": (None, None), "9" * 5000: (None, None),
+}  # fmt: skip
+"""Texts, and the float and the integer that each spells."""
+
+
+@pytest.mark.parametrize("text", NUMBERS)
+@pytest.mark.parametrize("kind", [af.float64, af.float32, af.int64, af.int8])
+async def test_csv_has_numbers_of_ascii_alone(text: str, kind: Any, tmp_path: Path) -> None:
+    number = NUMBERS[text][kind.is_integer]
+    file = written(tmp_path / "rows.csv", f'x\n7\n"{text}"\n8\n')
+    rows = af.data.CsvDataset(file, {"x": kind}, batch_size=8)
+    if number is None:
+        with pytest.raises(InvalidArgumentError, match=r"The column 'x' in line 3 of '.*rows\.csv' (has '|is empty)"):
+            await all_of(rows)
+    else:
+        (batch,) = await all_of(rows)
+        np.testing.assert_array_equal(batch["x"], np.array([7, number, 8], kind.numpy_dtype))
 
 
 @pytest.mark.parametrize(("data", "schema", "kind", "words"), CSV_FAULTS)
@@ -184,6 +215,16 @@ async def test_what_is_asked_for_in_vain_is_said_at_once(tmp_path: Path) -> None
         (lambda: af.data.ImageFolder(tmp_path, 2), InvalidArgumentError, "1 or 3 channels"),
         (lambda: af.data.CsvDataset("a.csv", {}), InvalidArgumentError, "a column at least"),
         (lambda: af.data.CsvDataset("a.csv", {"x": af.int8}, batch_size=0), InvalidArgumentError, "a row at least"),
+        *[
+            (
+                lambda sign=sign: af.data.CsvDataset("a", {"x": af.int8}, delimiter=sign),
+                InvalidArgumentError,
+                "delimiter",
+            )
+            for sign in ("", ";;", '"', "\n", "\r", "\0")
+        ],
+        (lambda: af.data.CsvDataset("a", {"x": af.int8}, names=["x", "x"]), InvalidArgumentError, "column 'x' 2 times"),
+        (lambda: af.data.CsvDataset("a", {"x": af.int8}, names="xy"), InvalidArgumentError, "list of texts"),
         (lambda: af.data.CsvDataset("a.csv", {"x": af.int8}, fill={"x": 1000}), InvalidArgumentError, "no int8"),
         (lambda: af.data.TarDataset("a.tar", "png"), InvalidArgumentError, "list of different endings"),
         (lambda: af.data.TarDataset("a.tar", ["png"], batch_size=0), InvalidArgumentError, "a sample at least"),
