@@ -8,7 +8,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+import urllib.error
+import urllib.request
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -555,3 +558,63 @@ async def test_a_frozen_program_starts_no_processes(monkeypatch: pytest.MonkeyPa
     with pytest.raises(errors.UnimplementedError, match="transport='local'"):
         async with LocalCluster({"worker": 1}):
             raise AssertionError("it has no Python to run them with")
+
+
+# ---- the live page
+
+
+def answered(link: str, path: str = "") -> tuple[int, str]:
+    """The answer of a page to a browser, which keeps its cookies."""
+    where, _, token = link.partition("?")
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    try:
+        with browser.open(f"{where}{path}?{token}", timeout=PATIENCE) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, ""
+
+
+async def test_a_cluster_opens_its_live_page_when_it_is_asked(launcher: Launcher) -> None:
+    async with LocalCluster({"worker": 2}, launcher=launcher) as cluster:
+        assert cluster.dashboard_link is None and "page" not in repr(cluster) + cluster._repr_html_()
+        threads = threading.active_count()
+        link = cluster.open_dashboard()
+        assert cluster.open_dashboard() == link == cluster.dashboard_link
+        assert threading.active_count() == threads + 1
+        address, _, token = link.partition("?token=")
+        assert address in repr(cluster) and token not in repr(cluster), "a log may have the repr, and no token"
+        assert f'href="{link}"' in cluster._repr_html_()
+        assert answered(link)[0] == 200, "it answers while the loop of the program is blocked"
+        assert set(json.loads(answered(link, "snapshot.json")[1])["tasks"]) >= {WORKER}
+        assert answered(address)[0] == 401
+        watching = socket.create_connection(("127.0.0.1", int(address.rsplit(":", 1)[1].strip("/"))), timeout=PATIENCE)
+        watching.sendall(f"GET /events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+        assert watching.recv(12) == b"HTTP/1.1 200"
+    with watching:
+        while watching.recv(1 << 16):
+            pass  # the page ends its connections
+    assert cluster.dashboard_link is None and threading.active_count() == threads
+    with pytest.raises(errors.FailedPreconditionError, match="has ended"):
+        cluster.open_dashboard()
+
+
+async def test_a_cluster_opens_its_live_page_at_a_port_at_its_start(launcher: Launcher) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        cluster = LocalCluster({"worker": 1}, launcher=launcher, dashboard_port=taken.getsockname()[1])
+        with pytest.raises(errors.UnavailableError, match="can't be listened on"):
+            await cluster.start()
+    assert not cluster.runs(WORKER)
+    async with LocalCluster({"worker": 1}, launcher=launcher, dashboard_port=0) as cluster:
+        assert cluster.dashboard_link is not None
+
+
+def test_a_blocking_cluster_has_a_live_page_too(launcher: Launcher) -> None:
+    with af.blocking.LocalCluster({"worker": 1}, launcher=launcher) as cluster:
+        link = cluster.open_dashboard()
+        assert cluster.dashboard_link == link and answered(link)[0] == 200
+
+
+async def test_tasks_of_one_process_have_no_live_page() -> None:
+    async with LocalCluster({"worker": 1}, transport="local") as cluster:
+        with pytest.raises(errors.FailedPreconditionError, match="no processes"):
+            cluster.open_dashboard()

@@ -60,6 +60,9 @@ ENTRY_POINTS: dict[str, dict[str, str]] = {
     "actorflow.ops": {
         "standard": "actorflow.graph.ops",
     },
+    "actorflow.pages": {
+        "dashboard": "actorflow.frontends.dashboard.beside:PageThread",
+    },
     "actorflow.rendezvous": {
         "local": "actorflow.transports.local:LocalTransport",
     },

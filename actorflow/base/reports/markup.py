@@ -67,6 +67,16 @@ def fold(title: str, body: str, *, opened: bool = False) -> str:
     return f"<details{' open' * opened}><summary>{escape(title)}</summary>{body}</details>" if body else ""
 
 
+def link(words: str, address: str) -> str:
+    """A line that leads to an address.
+
+    Args:
+        words: stand before the address.
+        address: the address, which is shown too.
+    """
+    return f'<div>{escape(words)}: <a href="{escape(address)}" target="_blank">{escape(address)}</a></div>'
+
+
 def text(lines: str) -> str:
     """Lines of plain text, as they are."""
     return f'<pre style="margin:.4em 0">{escape(lines)}</pre>'

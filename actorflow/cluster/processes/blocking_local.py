@@ -64,6 +64,11 @@ class LocalCluster(BlockingFacade[local.LocalCluster]):
         """See `actorflow.LocalCluster.processes`."""
         return self._inner.processes
 
+    @property
+    def dashboard_link(self) -> str | None:
+        """See `actorflow.LocalCluster.dashboard_link`."""
+        return self._inner.dashboard_link
+
     start = blocking(local.LocalCluster.start)
     kill = blocking(local.LocalCluster.kill)
     restart = blocking(local.LocalCluster.restart)
@@ -71,6 +76,7 @@ class LocalCluster(BlockingFacade[local.LocalCluster]):
     allow_files = blocking(local.LocalCluster.allow_files)
     target_of = forwarded(local.LocalCluster.target_of)
     runs = forwarded(local.LocalCluster.runs)
+    open_dashboard = forwarded(local.LocalCluster.open_dashboard)
 
     def close(self) -> None:
         """See `actorflow.LocalCluster.aclose`."""

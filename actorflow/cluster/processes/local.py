@@ -19,6 +19,7 @@ from actorflow.base.reports.logs import LEVELS
 from actorflow.base.unpicklable import unpicklable
 from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.config.spec import ClusterSpec, parse_task, task_name
+from actorflow.cluster.launch.live_page import LivePage, open_page
 from actorflow.cluster.launch.scaling import HOST, Scaling
 from actorflow.cluster.membership.view import Limits, founded
 from actorflow.cluster.processes.launcher import Launcher, require_python
@@ -86,6 +87,7 @@ class LocalCluster(Scaling):
         launcher: what starts the processes, if several clusters are to share a launcher; it stays open.
         startup_seconds: how long the start may take; a minute and two seconds more for each task unless given.
         limits: for a job the least and the greatest number of its tasks, for `scale`: such as `{"worker": (1, 8)}`.
+        dashboard_port: opens the live page with the cluster, at this port; 0 takes a free port. See `open_dashboard`.
 
     Raises:
         InvalidArgumentError: there are no tasks, or no transport of that name is installed.
@@ -112,6 +114,7 @@ class LocalCluster(Scaling):
         launcher: Launcher | None = None,
         startup_seconds: float | None = None,
         limits: Limits | None = None,
+        dashboard_port: int | None = None,
     ) -> None:
         if not isinstance(jobs, Mapping):
             raise TypeError(
@@ -151,6 +154,8 @@ class LocalCluster(Scaling):
         self._own_launcher = launcher is None
         self._spec: ClusterSpec | None = None
         self._limits = limits
+        self._dashboard_port = dashboard_port
+        self._page: LivePage | None = None
         self._open = False
 
     # ---- what it is
@@ -196,6 +201,43 @@ class LocalCluster(Scaling):
         """The processes by the tasks' names, such as `/job:worker/task:0`; those that have ended too."""
         return MappingProxyType(self._processes)
 
+    # ---- its live page
+
+    @property
+    def dashboard_link(self) -> str | None:
+        """The address of the live page with its token, for a browser of this host; None where no page is open."""
+        return None if self._page is None else self._page.link
+
+    def open_dashboard(self, port: int = 0) -> str:
+        """Opens the live page of this cluster, and gives its link. The page ends with the cluster; a second call opens no other.
+
+        A thread serves the page, so it answers also while the program waits or computes. It listens on this host alone,
+        and asks for the token that is in the link.
+
+        Example:
+            >>> async with af.LocalCluster({"worker": 2}) as cluster:
+            ...     print(cluster.open_dashboard().partition("?")[0])
+            http://127.0.0.1:.../
+
+        Args:
+            port: the port; 0 takes a free port.
+
+        Raises:
+            FailedPreconditionError: the cluster does not run, or its tasks have no sockets.
+            UnavailableError: the port is taken.
+            UnimplementedError: the extra `dashboard` is not installed.
+        """
+        if self._is_here:
+            raise FailedPreconditionError(
+                "The tasks of this cluster are no processes, so a live page can't ask them.",
+                hint='Leave transport="local" out, or show a session: af.dashboard.Dashboard(session).',
+            )
+        if not any(self.runs(task) for task in self.spec.tasks):
+            raise FailedPreconditionError("The cluster has ended, so it has no live page.")
+        if self._page is None:
+            self._page = open_page(self.target, port)
+        return self._page.link
+
     # ---- from its start to its end
 
     async def start(self) -> None:
@@ -223,6 +265,8 @@ class LocalCluster(Scaling):
                 await self._start_servers()
             else:
                 await self._start_processes()
+            if self._dashboard_port is not None:
+                self.open_dashboard(self._dashboard_port)
         except BaseException:
             for process in self._processes.values():
                 process.close()  # what has not come up need not end in good order
@@ -431,6 +475,9 @@ class LocalCluster(Scaling):
             >>> cluster = af.LocalCluster({"ps": 1})
             >>> cluster.close()  # where nothing can be awaited, such as in a signal's handler
         """
+        if self._page is not None:
+            self._page.close()
+            self._page = None
         for process in self._processes.values():
             process.close()
         if self._own_launcher:
@@ -451,10 +498,11 @@ class LocalCluster(Scaling):
     def __repr__(self) -> str:
         said = ", ".join(f"{job}={count}" for job, count in self._jobs.items())
         running = sum(p.returncode is None for p in self._processes.values()) + len(self._here)
-        return f"<LocalCluster {said}: {running} tasks run>"
+        page = "" if self._page is None else f", live page at {self._page.address}"
+        return f"<LocalCluster {said}: {running} tasks run{page}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: its tasks, and the target for sessions."""
+        """For notebooks: its tasks, and the link of its live page where that is open."""
         rows = [
             (
                 task,
@@ -465,7 +513,8 @@ class LocalCluster(Scaling):
             for task, config in self._config.items()
         ]
         shown = markup.table(["task", "address", "process", "state"], rows)
-        return markup.card("LocalCluster", {"tasks": sum(self._jobs.values()), "open": self._open}, shown)
+        page = "" if self._page is None else markup.link("Live page", self._page.link)
+        return markup.card("LocalCluster", {"tasks": sum(self._jobs.values()), "open": self._open}, page, shown)
 
     def _state(self, task: str) -> str:
         return "runs" if task in self._here or self.runs(task) else "has ended"

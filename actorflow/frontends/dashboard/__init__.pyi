@@ -7,6 +7,7 @@ A `Source` gives the status of each task. A `Sampler` asks it once for all who l
 changes anything. A `Guard` says which requests are allowed; a foreign page sends none.
 
 application.py   `Dashboard`: the page, its events, snapshots, the graph, metrics
+beside.py        `PageThread`: the page of a local cluster, beside the program that has the cluster
 curves.py        `Curves`: what a training has written: the last points of each tag, and its checkpoints
 guard.py         `Guard`: hosts, origins, methods, tokens; and the headers of answers
 outline.py       `outline`: one scope of a graph as boxes and edges: scopes that fold, stacks of equal blocks, constants apart
