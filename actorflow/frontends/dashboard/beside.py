@@ -32,7 +32,7 @@ class PageThread:
         self._listener = server.listening(LOOPBACK[0], port)
         self._page = Dashboard(target.address, credentials=target.credentials)
         self.address = f"http://{LOOPBACK[0]}:{self._listener.getsockname()[1]}/"
-        """Where it is, without its token."""
+        """The place of the page, without its token."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._end = asyncio.Event()
         self._begun = threading.Event()
