@@ -27,6 +27,21 @@ def is_loopback(host: str) -> bool:
     return host == "localhost" or is_number(host) and ipaddress.ip_address(host.strip("[]")).is_loopback
 
 
+def opened_at(host: str, port: int) -> str:
+    """The host and the port in the address of a server of this machine, as a browser takes them.
+
+    Args:
+        host: the address on which it listens. An address that stands for all addresses becomes the loopback address.
+        port: the port.
+    """
+    return with_port({"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port)
+
+
+def with_port(host: str, port: int) -> str:
+    """A host with a port; a number of IPv6 is in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def host_and_port(host: str) -> tuple[str, str]:
     """The name, in lower case, and the port of a header Host; the port may be empty."""
     host = host.lower()

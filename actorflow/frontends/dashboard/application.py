@@ -204,7 +204,7 @@ class Dashboard(Site):
         if self._streams >= MOST_STREAMS:
             text = f"{MOST_STREAMS} pages are open already. Close one."
             return 503, TEXT, text.encode(), ((b"retry-after", b"5"),)
-        return Streamed(200, kind, self._stream())
+        return Streamed(200, kind, self._stream(), is_endless=True)
 
     async def _stream(self) -> AsyncGenerator[bytes, None]:
         """Server-sent events: each new snapshot."""

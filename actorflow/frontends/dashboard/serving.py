@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from actorflow.base.origins import LOOPBACK, is_loopback
+from actorflow.base.origins import LOOPBACK, is_loopback, opened_at
 from actorflow.errors import InvalidArgumentError, NotFoundError
 from actorflow.frontends.cli import queries
 from actorflow.frontends.cli.main import Command
@@ -32,10 +32,12 @@ def _run(arguments: argparse.Namespace) -> int:
     server.check_httptools("The page", "dashboard", "`actorflow top` needs nothing.")
     ((_, first),) = list(queries.targets(arguments).items())[:1]
     graph = read_graph(arguments.graph) if arguments.graph else None
-    hosts = (*LOOPBACK, *([arguments.behind_proxy] if arguments.behind_proxy else []))
+    own = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
+    names = [own if is_loopback(own) else "", arguments.behind_proxy or ""]
+    hosts = (*LOOPBACK, *filter(None, names))
     page = Dashboard(first.address, graph=graph, credentials=first.credentials, hosts=hosts, logdir=arguments.logdir)
     listening = server.listening(arguments.host, arguments.port)
-    print(f"http://127.0.0.1:{listening.getsockname()[1]}/?token={page.token}", flush=True)
+    print(f"http://{opened_at(arguments.host, listening.getsockname()[1])}/?token={page.token}", flush=True)
     with server.quiet_interrupt():
         server.run(page, [listening])
     return 0

@@ -11,6 +11,7 @@ from typing import Any
 
 import anyio
 
+from actorflow.base.origins import opened_at, with_port
 from actorflow.base.reports.logs import get_logger
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.errors import InvalidArgumentError, OpError, Overloaded, UnavailableError, UnimplementedError
@@ -19,6 +20,7 @@ from actorflow.frontends.grpc.methods import METHODS
 from actorflow.frontends.grpc.reads import Reads
 from actorflow.frontends.grpc.streams import serve_stream
 from actorflow.frontends.grpc.writes import Writes
+from actorflow.frontends.http.server import check_port
 from actorflow.frontends.serving.application import Application
 from actorflow.frontends.serving.guard import check_address
 from actorflow.frontends.serving.protocols.inference import least
@@ -84,6 +86,7 @@ class GrpcServer:
         arrival_seconds: float = 60.0,
     ) -> None:
         check_address(host, "a token" if application.guard.wants_token else None)
+        check_port(port)
         self._grpc = grpc_package()
         self._application, self._host, self.port, self._tls = application, host, port, tls
         self._most_calls, self._taken_seconds = most_calls, taken_seconds
@@ -96,8 +99,7 @@ class GrpcServer:
     @property
     def address(self) -> str:
         """Its address, such as `grpc://127.0.0.1:8500`."""
-        host = f"[{self._host}]" if ":" in self._host else self._host
-        return f"{'grpcs' if self._tls else 'grpc'}://{host}:{self.port}"
+        return f"{'grpcs' if self._tls else 'grpc'}://{opened_at(self._host, self.port)}"
 
     async def __aenter__(self) -> GrpcServer:
         options = {
@@ -124,7 +126,7 @@ class GrpcServer:
         return self
 
     def _listen(self, server: Any) -> None:
-        address = self.address.partition("://")[2]
+        address = with_port(self._host, self.port)
         try:
             if self._tls is None:
                 self.port = server.add_insecure_port(address)

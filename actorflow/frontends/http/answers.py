@@ -18,12 +18,20 @@ Answer = tuple[int, bytes, bytes, tuple[tuple[bytes, bytes], ...]]
 
 
 class Streamed(NamedTuple):
-    """An answer whose body comes in parts. The end of `parts` is the end of the answer; a client that leaves closes them."""
+    """An answer whose body comes in parts. The end of `parts` is the end of the answer; a client that leaves closes them.
+
+    status: the status.
+    kind: the content type.
+    parts: the parts of the body.
+    more: further headers.
+    is_endless: whether the parts go on as long as the site does. A server that ends does not wait for them.
+    """
 
     status: int
     kind: bytes
     parts: AsyncGenerator[bytes, None]
     more: tuple[tuple[bytes, bytes], ...] = ()
+    is_endless: bool = False
 
 
 class Request(NamedTuple):

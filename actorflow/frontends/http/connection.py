@@ -76,6 +76,8 @@ class Connection(asyncio.Protocol):
         """The request that is answered now."""
         self._pending: Pending | None = None
         self._task: asyncio.Task[Any] | None = None
+        self._endless: anyio.CancelScope | None = None
+        """Sends the parts of an answer that has no end of its own."""
         self._rests = self._ends = self._is_in_turn = False
         self._takes_more = asyncio.Event()
         """Set when the client takes parts of an answer again."""
@@ -199,16 +201,22 @@ class Connection(asyncio.Protocol):
     async def _stream(self, head: Head, answer: Streamed) -> None:
         """Sends an answer in parts as they come. One part waits in memory at most, while the client takes none."""
         keeps = head.keeps and not self._server.is_ending and head.takes_chunks
+        scope = anyio.CancelScope()
+        if answer.is_endless:
+            self._endless = scope
+            if self._server.is_ending:
+                scope.cancel()
         try:
             self.transport.write(_head(answer.status, answer.kind, b"", answer.more, keeps, head.takes_chunks))
-            async for part in answer.parts:
-                while self.is_full:
-                    self._takes_more.clear()
-                    await self._takes_more.wait()
-                if not part:  # an empty chunk would end the answer
-                    continue
-                self._since = self._server.now()
-                self.transport.write(b"%x\r\n%b\r\n" % (len(part), part) if head.takes_chunks else part)
+            with scope:
+                async for part in answer.parts:
+                    while self.is_full:
+                        self._takes_more.clear()
+                        await self._takes_more.wait()
+                    if not part:  # an empty chunk would end the answer
+                        continue
+                    self._since = self._server.now()
+                    self.transport.write(b"%x\r\n%b\r\n" % (len(part), part) if head.takes_chunks else part)
         except Exception as error:
             _LOG.error("an answer in parts failed", path=head.request.path[:200], exc_info=error)
             self.transport.abort()
@@ -216,7 +224,7 @@ class Connection(asyncio.Protocol):
         finally:
             with anyio.CancelScope(shield=True):
                 await answer.parts.aclose()
-        self._task = None
+        self._task = self._endless = None
         self._request = None
         self._site.give(self._held_now)
         self._held, self._held_now = self._held - self._held_now, 0
@@ -307,9 +315,13 @@ class Connection(asyncio.Protocol):
         return self._request is None and not self._rests and not self._waiting and self._unsent is None
 
     def end_when_idle(self) -> None:
-        """Closes the connection unless a request is answered; that request is the last."""
+        """Closes the connection unless a request is answered; that request is the last. An endless answer ends now."""
         if self.is_idle:
             self.transport.close()
+        elif self._endless is not None:
+            if self.is_full:  # its client does not take what is there
+                self.transport.abort()
+            self._endless.cancel()
 
     def end_when_late(self, now: float) -> None:
         """Closes the connection where nothing has come for long, or an answer is not taken."""

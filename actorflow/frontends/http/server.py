@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import importlib.util
 import signal
 import socket
@@ -14,14 +15,20 @@ from typing import Any
 
 import anyio
 
+from actorflow.base.origins import with_port
 from actorflow.cluster.processes.listening import open_more_files
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
-from actorflow.errors import UnavailableError, UnimplementedError, with_topic
+from actorflow.errors import InvalidArgumentError, UnavailableError, UnimplementedError, with_topic
 from actorflow.frontends.http.connection import Connection
 from actorflow.frontends.http.site import Site
 
 _LOOKS = 5.0
 _HANDSHAKE = 10.0
+_HINTS = {
+    errno.EADDRINUSE: "Another program listens there. Choose another port; 0 takes a free port.",
+    errno.EADDRNOTAVAIL: "The address is not one of this machine.",
+    errno.EACCES: "The system gives ports below 1024 to programs with more rights. Choose another port.",
+}
 _OTHER_FILES = 128
 """Files beside connections: those of models that are loaded, of logs, of the event loop."""
 _SWITCH_INTERVAL = 0.0005
@@ -202,17 +209,32 @@ def listening(host: str, port: int) -> socket.socket:
         port: the port; 0 takes a free port.
 
     Raises:
+        InvalidArgumentError: there is no such port.
         UnavailableError: the address can't be listened on.
     """
+    check_port(port)
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
         listener.listen(2048)
-    except OSError as error:
+    except (OSError, UnicodeError, ValueError) as error:
         listener.close()
-        raise UnavailableError(f"The address {host}:{port} can't be listened on: {error.strerror}.") from None
+        code, reason = getattr(error, "errno", None) or 0, getattr(error, "strerror", None) or str(error)
+        raise UnavailableError(
+            f"The address {with_port(host, port)} can't be listened on: {reason}.", hint=_HINTS.get(code)
+        ) from None
     return listener
+
+
+def check_port(port: int) -> None:
+    """Raises InvalidArgumentError for a number that no port has.
+
+    Args:
+        port: the number; 0 takes a free port.
+    """
+    if not 0 <= port < 1 << 16:
+        raise InvalidArgumentError(f"A port is a number from 0 to 65535, not {port}.", hint="0 takes a free port.")
 
 
 def check_httptools(what: str, extra: str, otherwise: str) -> None:

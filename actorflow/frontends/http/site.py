@@ -134,7 +134,8 @@ class Site(ABC):
 
     async def _http(self, scope: Message, receive: Receive, send: Send) -> None:
         path, root = scope["path"], scope.get("root_path") or ""
-        if root and path.startswith(root):
+        root = root.rstrip("/")
+        if root and (path == root or path.startswith(f"{root}/")):  # "/apix" is not below "/api"
             path = path[len(root) :] or "/"
         request = Request(scope["method"], path, dict(scope["headers"]), scope.get("query_string", b""), root)
         await send_answer(await self.respond(request, receive), request.method, receive, send, self.tasks)

@@ -7,7 +7,7 @@ import ssl
 from collections.abc import Sequence
 from typing import Any
 
-from actorflow.base.origins import LOOPBACK
+from actorflow.base.origins import LOOPBACK, opened_at
 from actorflow.errors import InvalidArgumentError, NotFoundError
 from actorflow.frontends.cli.main import Command
 from actorflow.frontends.serving.guard import check_address
@@ -80,7 +80,7 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     listening = server.listening(arguments.host, arguments.port)
     scheme = "https" if arguments.tls_cert else "http"
-    address = f"{scheme}://{host}:{listening.getsockname()[1]}"
+    address = f"{scheme}://{opened_at(arguments.host, listening.getsockname()[1])}"
     application.scheme = scheme
 
     def ready(others: Sequence[str]) -> None:

@@ -637,11 +637,11 @@ async def test_a_page_opens_and_ends_with_its_server(page: Dashboard) -> None:
 
 
 @contextlib.asynccontextmanager
-async def served(page: Dashboard) -> AsyncIterator[httpx.AsyncClient]:
-    """The page on a port, as the command serves it."""
+async def served(page: Dashboard, end: asyncio.Event | None = None) -> AsyncIterator[httpx.AsyncClient]:
+    """The page on a port, as the command serves it; it ends with the block, or with `end`."""
     server = pytest.importorskip("actorflow.frontends.http.server")
     pytest.importorskip("httptools")
-    listening, end = server.listening("127.0.0.1", 0), asyncio.Event()
+    listening, end = server.listening("127.0.0.1", 0), end or asyncio.Event()
     async with page, anyio.create_task_group() as group:
         group.start_soon(server.Server(page).serve, [listening], None, end)
         base, token = f"http://127.0.0.1:{listening.getsockname()[1]}", {"authorization": "Bearer secret"}
@@ -689,6 +689,17 @@ async def test_its_server_streams_snapshots_until_the_client_goes(page: Dashboar
                     break
             assert page.sampler.watchers == 1
         await until(lambda: page.sampler.watchers == 0)
+
+
+async def test_its_server_ends_while_a_page_is_open(page: Dashboard) -> None:
+    end = asyncio.Event()
+    async with served(page, end) as browser, browser.stream("GET", "/events") as stream:
+        lines = stream.aiter_lines()
+        await anext(lines)
+        end.set()
+        async for _ in lines:  # a stream that breaks off raises RemoteProtocolError
+            pass
+    assert page.sampler.watchers == 0
 
 
 async def test_its_server_reads_no_body(page: Dashboard) -> None:
