@@ -1,5 +1,6 @@
 """The common ground of all floors: element types, shapes, records, registries, the process, and reports for people.
 
+byte_strings.py arrays of byte strings, from arrays of Python's bytes and text
 data_frame.py   `data_frame`: columns as a table of pandas
 dialect.py      whose behaviour a program means where ours and TensorFlow 1's differ
 dtypes.py       element types of tensors: TensorFlow's names over numpy's types

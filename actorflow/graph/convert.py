@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.base import dtypes
+from actorflow.base.byte_strings import NoStringError, byte_strings
 from actorflow.base.dtypes import DType
 from actorflow.base.shapes import TensorShape
 from actorflow.graph import scopes
@@ -296,14 +297,10 @@ def _is_number_like(array: np.ndarray[Any, Any]) -> bool:
 
 
 def _strings(value: Any) -> np.ndarray[Any, Any]:
-    source = np.asarray(value, dtype=object)
-    array = np.empty(source.shape, dtype=object)
-    for index, item in enumerate(source.flat):
-        if isinstance(item, str):
-            item = item.encode()
-        if not isinstance(item, bytes):
-            raise TypeError(f"{_short(item)} (a {type(item).__name__}) is no byte string.")
-        array.flat[index] = item
+    try:
+        array = byte_strings(value)
+    except NoStringError as error:
+        raise TypeError(f"{_short(error.item)} (a {type(error.item).__name__}) is no byte string.") from None
     array.flags.writeable = False
     return array
 

@@ -1,4 +1,4 @@
-"""Fourier transforms of lengths that are powers of two, of small primes, and prime."""
+"""Fourier transforms, and their gradients, of lengths that are powers of two, of small primes, and prime."""
 
 from __future__ import annotations
 
@@ -45,7 +45,44 @@ def power(m: Model, rows: int, size: int) -> Parts:
     return (x,), (m.floats(rows, size),), lib.abs(lib.signal.rfft(x)), None
 
 
-PROGRAMS: tuple[Callable[..., Parts], ...] = (complex_filter, real_filter, power)
+def slopes(m: Model, rows: int, size: int) -> Parts:
+    """The gradient of the difference of a filter's rows from others."""
+    lib = m.lib
+    x = lib.placeholder(lib.float32, [rows, size])
+    window = lib.constant(m.np.exp(-m.np.arange(size) / 500).astype(m.np.complex64))
+    y = lib.real(lib.ifft(lib.fft(lib.cast(x, lib.complex64)) * window))
+    return (x,), (m.floats(rows, size),), lib.gradients(lib.reduce_sum(lib.square(y - 1.0)), x)[0], None
+
+
+def real_slopes(m: Model, rows: int, size: int) -> Parts:
+    """The gradient of the difference of the spectra of real rows from others."""
+    lib = m.lib
+    x = lib.placeholder(lib.float32, [rows, size])
+    loss = lib.reduce_sum(lib.square(lib.abs(lib.signal.rfft(x)) - 1.0))
+    return (x,), (m.floats(rows, size),), lib.gradients(loss, x)[0], None
+
+
+def filter_slopes(m: Model, rows: int, size: int) -> Parts:
+    """The gradient of a filter of real rows, by transforms there and back."""
+    lib = m.lib
+    x = lib.placeholder(lib.float32, [rows, size])
+    window = lib.constant(m.np.exp(-m.np.arange(size // 2 + 1) / 500).astype(m.np.complex64))
+    loss = lib.reduce_sum(lib.square(lib.signal.irfft(lib.signal.rfft(x) * window, [size]) - 1.0))
+    return (x,), (m.floats(rows, size),), lib.gradients(loss, x)[0], None
+
+
+def frames(m: Model, rows: int, size: int) -> Parts:
+    """The gradient of a loss of short-time transforms."""
+    lib = m.lib
+    x = lib.placeholder(lib.float32, [rows, 4 * size])
+    loss = lib.reduce_sum(lib.square(lib.abs(lib.signal.stft(x, size, (size + 1) // 2))))
+    return (x,), (m.floats(rows, 4 * size),), lib.gradients(loss, x)[0], None
+
+
+PROGRAMS: tuple[Callable[..., Parts], ...] = (
+    *(complex_filter, real_filter, power),
+    *(slopes, real_slopes, filter_slopes, frames),
+)
 CASES = tuple(
     Case(
         f"{program.__name__}_{rows}x{size}",

@@ -1,4 +1,4 @@
-"""Batches of images: of another size by each method, cut, mirrored, coloured, standardized."""
+"""Batches of images: of another size by each method, cut, mirrored, turned, coloured, standardized."""
 
 from __future__ import annotations
 
@@ -79,6 +79,16 @@ def cropped(m: Model, batch: int, height: int, width: int, channels: int, side: 
     return (x, corners), (batches, of), lib.gradients(lib.reduce_sum(lib.square(y)), [x, corners]), None
 
 
+FLIPS = ((2, 16, 16, 3), (64, 64, 64, 3), (16, 224, 224, 3), (128, 112, 112, 4), (32, 256, 256, 1))
+"""Batch, height, width and channels of images that are only mirrored or turned."""
+
+
+def mirrored(m: Model, how: str, batch: int, height: int, width: int, channels: int, dtype: str) -> Parts:
+    """Images, mirrored or turned."""
+    x, batches = _images(m, batch, height, width, channels, dtype)
+    return (x,), (batches,), getattr(m.lib.image, how)(x), None
+
+
 METHODS = ("bilinear", "nearest", "bicubic", "area")
 
 
@@ -99,6 +109,14 @@ def _cases() -> list[Case]:
             made.append(Case(f"{name}_grad_{told}", f"gradient of {name} to {side}: {told}", build))
         for plain in (coloured, cropped):
             made.append(Case(f"{plain.__name__}_{told}", f"{plain.__name__}: {told}", model(plain, **sizes)))
+    for batch, height, width, channels in FLIPS:
+        told = f"{batch}x{height}x{width}x{channels}"
+        for how in ("flip_left_right", "flip_up_down", "rot90", "transpose"):
+            for dtype in ("f4", "u1"):
+                build = model(
+                    mirrored, how=how, batch=batch, height=height, width=width, channels=channels, dtype=dtype
+                )
+                made.append(Case(f"{how}_{dtype}_{told}", f"{how}: {told}, {dtype}", build))
     return made
 
 

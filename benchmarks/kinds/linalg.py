@@ -1,4 +1,4 @@
-"""Batches of small matrices: each op at rungs of sides and batches, in both precisions."""
+"""Batches of matrices: each op at rungs of sides and batches, in both precisions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.harness.definitions import Case
 from benchmarks.models.blocks import BATCHES, Model, Parts, model
 
-RUNGS = ((3, 3), (1000, 4), (300, 7), (200, 16), (100, 33), (30, 64))
+RUNGS = ((3, 3), (1000, 4), (300, 7), (200, 16), (100, 33), (30, 64), (6, 100), (2, 200), (1, 400))
 """Batches, and sides of the matrices."""
 
 
@@ -42,6 +42,10 @@ def _eigenvalues(lib: Any, x: Any, right: Any) -> Any:
     return lib.matmul(vectors * lib.expand_dims(values, -2), vectors, transpose_b=True)
 
 
+def _values(lib: Any, x: Any, right: Any) -> Any:
+    return lib.svd(x, compute_uv=False)
+
+
 def _likelihood(lib: Any, x: Any, right: Any) -> Any:
     """The gradient of Gaussian likelihoods."""
     factor = lib.cholesky(x)
@@ -64,6 +68,7 @@ OPS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "inverse": _inverse,
     "qr": _factors,
     "eigh": _eigenvalues,
+    "svd": _values,
     "likelihood_grad": _likelihood,
     "systems_grad": _systems,
 }

@@ -62,10 +62,7 @@ def read_columns(messages: Sequence[bytes], wanted: Mapping[str, DType]) -> dict
     columns = library.example_columns(
         list(messages), [key.encode() for key in wanted], [NUMBERS[dtype] for dtype in wanted.values()]
     )
-    return columns and {
-        key: Column(lengths, _objects(values) if dtype is string else values)
-        for (key, dtype), (lengths, values) in zip(wanted.items(), columns)
-    }
+    return columns and {key: Column(lengths, values) for key, (lengths, values) in zip(wanted, columns)}
 
 
 def read_by_numpy(messages: Sequence[bytes], features: Mapping[str, DType]) -> dict[str, Column] | None:
@@ -74,12 +71,6 @@ def read_by_numpy(messages: Sequence[bytes], features: Mapping[str, DType]) -> d
         return _Messages(messages).columns(features)
     except (_Irregular, BrokenMessageError):
         return None
-
-
-def _objects(values: list[bytes]) -> Any:
-    column = np.empty(len(values), object)
-    column[:] = values
-    return column
 
 
 class _Messages:

@@ -38,7 +38,7 @@ class ContentTable:
 
     def find(self, keys: Any, default: Any) -> Any:
         """The values of `keys`. Raises FailedPreconditionError before it is filled."""
-        keys, default = self._keys(keys), as_arrays(default)
+        keys, default = self._keys(keys), np.asarray(as_arrays(default))
         shape = (*keys.shape, *self.shape)
         if default.shape not in (self.shape, shape):
             raise InvalidArgumentError(

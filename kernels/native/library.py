@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from actorflow.base import byte_strings
 from actorflow.base.process.platforms import MACHINES
 from actorflow.base.records import crc32c, tfrecord
 from actorflow.base.reports.logs import get_logger
@@ -56,6 +57,7 @@ def loaded() -> Any:
     crc32c.provide(library.crc32c)
     tfrecord.provide(library.cut_records)
     tape.provide(TapesInC(library))
+    byte_strings.provide(library.bind("as_strings", _left_to_caller))
     return library
 
 

@@ -115,20 +115,33 @@ def _deep(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
     return len(shapes[0]) > 1
 
 
+_segment_mean = function("segment_mean", lambda data, ids: segment.segment_mean(np, data, ids))
+
+
+@kernel("SegmentMean", dtypes=FLOATS, can=_deep, **_OPTIONS)
+def segment_mean(xp: Any, data: Any, ids: Any) -> Any:
+    return _segment_mean(data, ids)
+
+
 @kernel("SegmentSum", dtypes=FLOATS, can=_deep, **_OPTIONS)
 def segment_sum(xp: Any, data: Any, ids: Any) -> Any:
     return _segment_sum(data, ids)
 
 
-_picked_sum = function(
-    "sparse_segment_sum",
-    lambda data, indices, ids, count=None: sparse.sparse_segment_sum(np, data, indices, ids, count),
-)
+def _picks_rows(op: str, name: str, python: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel of `op`, without and with a number of segments."""
+    picked = function(name, lambda data, indices, ids, count=None: python(np, data, indices, ids, count))
+
+    @kernel(op, f"{op}WithNumSegments", dtypes=FLOATS, **_OPTIONS)
+    def reduce_picked(xp: Any, data: Any, indices: Any, ids: Any, count: Any = None) -> Any:
+        return picked(data, indices, ids, count)
+
+    return reduce_picked
 
 
-@kernel("SparseSegmentSum", "SparseSegmentSumWithNumSegments", dtypes=FLOATS, **_OPTIONS)
-def sparse_segment_sum(xp: Any, data: Any, indices: Any, ids: Any, count: Any = None) -> Any:
-    return _picked_sum(data, indices, ids, count)
+sparse_segment_sum = _picks_rows("SparseSegmentSum", "sparse_segment_sum", sparse.sparse_segment_sum)
+sparse_segment_mean = _picks_rows("SparseSegmentMean", "sparse_segment_mean", sparse.sparse_segment_mean)
+sparse_segment_sqrt_n = _picks_rows("SparseSegmentSqrtN", "sparse_segment_sqrt_n", sparse.sparse_segment_sqrt_n)
 
 
 def _numbered(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:

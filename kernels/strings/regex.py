@@ -214,6 +214,39 @@ def _library() -> Any:
     return re2
 
 
+@dataclass(frozen=True, slots=True)
+class CharacterClass:
+    """A class of characters that is a whole pattern, or, with `runs`, that is repeated. `members` has a byte for each character
+    of ASCII, 1 for a member."""
+
+    members: bytes
+    runs: bool
+
+
+_CLASS = re.compile(
+    rb"(\[\^?(?:\[:\^?[a-z]+:\]|\\[^pPQECxb0-9]|[^]\\[])+\]|\\[dswDSW\W]|[^][\\.^$|?*+(){}])(\+?)", re.DOTALL
+)
+
+
+@functools.lru_cache(maxsize=256)
+def class_of(pattern: bytes) -> CharacterClass | None:
+    """The class of which `pattern` consists, if it is no more than a class, a character or a run of these.
+
+    Example:
+        >>> from actorflow.kernels.strings.regex import class_of
+        >>> class_of(b"[ab]+").members.count(1), class_of(b"[ab]+").runs
+        (2, True)
+    """
+    match = _CLASS.fullmatch(pattern)
+    if match is None or not pattern.isascii():
+        return None
+    try:
+        character = compiled(match[1])
+    except (ValueError, UnimplementedError):
+        return None
+    return CharacterClass(bytes(character.fits(bytes([code])) for code in range(128)), bool(match[2]))
+
+
 def rewriter(rewrite: bytes, pattern: Pattern) -> Rewrite:
     r"""The function that makes of a match the text of a rewrite with `\0` to `\9`. Raises ValueError for a number of no group
     of `pattern`."""

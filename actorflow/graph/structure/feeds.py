@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.base import shapes
+from actorflow.base.byte_strings import NoStringError, byte_strings
 from actorflow.base.shapes import Shape
 from actorflow.errors import FeedError, InvalidArgumentError, UnknownNameError, with_topic
 from actorflow.graph.convert import host_array, shared_read
@@ -170,16 +171,11 @@ class Feed:
         return typed if typed.base is None else typed.view()  # a view of an array: its memory has another owner
 
     def _strings(self, value: Any) -> np.ndarray[Any, Any]:
-        source = np.asarray(value, dtype=object)
-        if set(map(type, source.reshape(-1).tolist())) == {bytes}:
-            return source.copy() if source is value else source
-        array = np.empty(source.shape, dtype=object)
-        for i, item in enumerate(source.flat):
-            encoded = item.encode() if isinstance(item, str) else item
-            if not isinstance(encoded, bytes):
-                raise self._error(f"It holds a {_kind_in(source)}, but byte strings are needed.", value)
-            array.flat[i] = encoded
-        return array
+        try:
+            return byte_strings(value)
+        except NoStringError as error:
+            kind = type(error.item).__name__
+            raise self._error(f"It holds a {kind}, but byte strings are needed.", value) from None
 
     def _error(self, problem: str, value: Any) -> FeedError:
         text = repr(value)

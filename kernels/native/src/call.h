@@ -101,7 +101,7 @@ static inline int64_t number(const void *data, bool wide, int64_t place) {
 
 static inline bool is_wide(PyArrayObject *indices) { return PyArray_TYPE(indices) == NPY_INT64; }
 
-/* An argument that is a whole number: an array of rank 0, or Python's. False where it is none. */
+/* An argument that is a whole number: an array of rank 0, a scalar of numpy, or Python's. False where it is none. */
 static inline bool whole_at(const Call *call, Py_ssize_t index, int64_t *into) {
     PyArrayObject *array = indices_at(call, index);
     if (array) {
@@ -109,8 +109,14 @@ static inline bool whole_at(const Call *call, Py_ssize_t index, int64_t *into) {
         *into = number(PyArray_DATA(array), is_wide(array), 0);
         return true;
     }
-    if (index >= call->count || !PyLong_CheckExact(call->args[index])) return false;
-    *into = PyLong_AsLongLong(call->args[index]);
+    if (index >= call->count) return false;
+    PyObject *given = call->args[index];
+    if (PyArray_IsScalar(given, Int64) || PyArray_IsScalar(given, Int32)) {
+        *into = PyNumber_AsSsize_t(given, NULL);
+        return true;
+    }
+    if (!PyLong_CheckExact(given)) return false;
+    *into = PyLong_AsLongLong(given);
     if (*into != -1 || !PyErr_Occurred()) return true;
     PyErr_Clear();
     return false;

@@ -19,9 +19,8 @@ typedef struct {
     Py_ssize_t size;
     int kind;
     int64_t *lengths;
-    char *numbers; /* floats of four bytes, or integers of eight */
+    char *values; /* floats of four bytes, integers or references of eight */
     size_t count, room;
-    PyObject *strings;
 } Feature;
 
 static bool varint(Span *from, uint64_t *value) {
@@ -48,9 +47,9 @@ static bool reserve(Feature *feature, size_t more, size_t size) {
     size_t needed = feature->count + more;
     if (needed <= feature->room) return true;
     size_t room = needed * 2;
-    char *larger = realloc(feature->numbers, room * size);
+    char *larger = realloc(feature->values, room * size);
     if (!larger) return false;
-    feature->numbers = larger;
+    feature->values = larger;
     feature->room = room;
     return true;
 }
@@ -59,10 +58,10 @@ static bool read_strings(Feature *feature, Span list, int64_t *count) {
     Span content;
     while (list.at < list.end) {
         if (!field(&list, FIRST, &content)) return false;
-        PyObject *made = PyBytes_FromStringAndSize((const char *)content.at, content.end - content.at);
-        int failed = made ? PyList_Append(feature->strings, made) : -1;
-        Py_XDECREF(made);
-        if (failed) return false;
+        if (!reserve(feature, 1, sizeof(PyObject *))) return false;
+        PyObject *string = PyBytes_FromStringAndSize((const char *)content.at, content.end - content.at);
+        if (!string) return false;
+        ((PyObject **)feature->values)[feature->count++] = string;
         ++*count;
     }
     return true;
@@ -75,11 +74,11 @@ static bool read_numbers(Feature *feature, Span list, int64_t *count) {
     size_t bytes = (size_t)(packed.end - packed.at);
     if (feature->kind == FLOAT_LIST) {
         if (bytes % 4 || !reserve(feature, bytes / 4, 4)) return false;
-        memcpy(feature->numbers + 4 * feature->count, packed.at, bytes);
+        memcpy(feature->values + 4 * feature->count, packed.at, bytes);
         *count = (int64_t)(bytes / 4);
     } else {
         if (!reserve(feature, bytes, 8)) return false;
-        uint64_t *into = (uint64_t *)feature->numbers + feature->count;
+        uint64_t *into = (uint64_t *)feature->values + feature->count;
         while (packed.at < packed.end)
             if (!varint(&packed, into + (*count)++)) return false;
     }
@@ -139,14 +138,27 @@ static PyObject *array_of(int type, size_t count, const void *from, size_t size)
     return (PyObject *)made;
 }
 
-static PyObject *column(const Feature *feature, Py_ssize_t messages) {
+/* The strings of a feature, which the array owns then. */
+static PyObject *array_of_strings(Feature *feature) {
+    npy_intp length = (npy_intp)feature->count;
+    PyArrayObject *made = fresh(NPY_OBJECT, 1, &length);
+    PyObject **place = made ? PyArray_DATA(made) : NULL;
+    for (npy_intp i = 0; made && i < length; i++) {
+        PyObject *old = place[i];
+        place[i] = ((PyObject **)feature->values)[i];
+        Py_XDECREF(old);
+    }
+    if (made) feature->count = 0;
+    return (PyObject *)made;
+}
+
+static PyObject *column(Feature *feature, Py_ssize_t messages) {
     PyObject *values, *lengths = array_of(NPY_INT64, (size_t)messages, feature->lengths, 8);
-    if (feature->kind == BYTES_LIST) {
-        values = feature->strings;
-        Py_INCREF(values);
-    } else
-        values = feature->kind == FLOAT_LIST ? array_of(NPY_FLOAT32, feature->count, feature->numbers, 4)
-                                             : array_of(NPY_INT64, feature->count, feature->numbers, 8);
+    if (feature->kind == BYTES_LIST)
+        values = array_of_strings(feature);
+    else
+        values = feature->kind == FLOAT_LIST ? array_of(NPY_FLOAT32, feature->count, feature->values, 4)
+                                             : array_of(NPY_INT64, feature->count, feature->values, 8);
     PyObject *both = lengths && values ? PyTuple_New(2) : NULL;
     if (!both) {
         Py_XDECREF(lengths);
@@ -175,8 +187,7 @@ PyObject *example_columns(PyObject *self, PyObject *const *args, Py_ssize_t coun
         features[i].name = name;
         features[i].kind = (int)PyLong_AsLong(PyList_GetItem(args[2], i));
         features[i].lengths = malloc(((size_t)messages + 1) * sizeof(int64_t));
-        features[i].strings = PyList_New(0);
-        good = features[i].lengths && features[i].strings && !PyErr_Occurred();
+        good = features[i].lengths && !PyErr_Occurred();
     }
     if (good && read_messages(args[0], features, wanted)) {
         found = PyList_New(wanted);
@@ -187,8 +198,8 @@ PyObject *example_columns(PyObject *self, PyObject *const *args, Py_ssize_t coun
     }
     for (Py_ssize_t i = 0; features && i < wanted; i++) {
         free(features[i].lengths);
-        free(features[i].numbers);
-        Py_XDECREF(features[i].strings);
+        for (size_t k = 0; features[i].kind == BYTES_LIST && k < features[i].count; k++) Py_DECREF(((PyObject **)features[i].values)[k]);
+        free(features[i].values);
     }
     free(features);
     if (found || PyErr_Occurred()) return found;

@@ -10,8 +10,8 @@
 PyObject *cut_records(PyObject *self, PyObject *data);
 
 /* example_columns(messages, names, kinds): the wanted features of serialized Examples. A pair for each has the lengths, -1 where a
- * message lacks it, and the values of all messages: an array, or a list of byte strings. A kind is the number of a list's field in
- * Feature. None where a message has another structure than usual. */
+ * message lacks it, and an array of the values of all messages. A kind is the number of a list's field in Feature. None where a
+ * message has another structure than usual. */
 PyObject *example_columns(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
 #endif

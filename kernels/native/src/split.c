@@ -1,32 +1,18 @@
 /* The parts of strings. */
 
 typedef struct {
-    int64_t row, begin, end;
-} Piece;
-
-typedef struct {
-    Piece *pieces;
-    int64_t count, room, longest; /* `longest`: the pieces of the row that has most */
-} Pieces;
-
-static bool add_piece(Pieces *all, int64_t row, int64_t begin, int64_t end) {
-    if (all->count == all->room) {
-        int64_t room = all->room ? 2 * all->room : 256;
-        Piece *larger = realloc(all->pieces, (size_t)room * sizeof(Piece));
-        if (!larger) return PyErr_NoMemory(), false;
-        all->pieces = larger;
-        all->room = room;
-    }
-    all->pieces[all->count++] = (Piece){row, begin, end};
-    return true;
-}
-
-typedef struct {
     bool separates[256], skips, whole; /* whether empty parts are left out; whether an empty string has a part, an empty one */
     const uint8_t *text;               /* the text between parts; NULL where any of the bytes `separates` is */
     int64_t gap, most;                 /* the bytes of what is between parts; how often a string is cut, -1: as often as it can be */
     bool letters;                      /* each byte is a part */
+    int single;                        /* the byte that is between parts, and cuts as often as it is there; else -1 */
 } Splitting;
+
+/* A string, and how far it has been cut. */
+typedef struct {
+    const uint8_t *data;
+    int64_t size, at, cuts;
+} Cutting;
 
 /* Where the part that begins there ends. */
 static inline int64_t end_of_part(const Splitting *s, const uint8_t *data, int64_t size, int64_t begin) {
@@ -44,28 +30,37 @@ static inline int64_t end_of_part(const Splitting *s, const uint8_t *data, int64
     return size;
 }
 
-static bool split_row(const Splitting *s, const uint8_t *data, int64_t size, int64_t row, Pieces *all) {
-    if (s->letters) {
-        for (int64_t i = 0; i < size; i++)
-            if (!add_piece(all, row, i, i + 1)) return false;
-        return true;
-    }
-    if (!size && !s->whole) return true;
-    int64_t cuts = 0;
-    for (int64_t begin = 0; begin <= size;) {
-        if (s->skips)
-            while (begin < size && s->separates[data[begin]]) begin++;
-        if (s->skips && begin == size) break;
-        int64_t end = s->most >= 0 && cuts++ == s->most ? size : end_of_part(s, data, size, begin);
-        if (!add_piece(all, row, begin, end)) return false;
-        begin = end + s->gap;
-    }
+/* The next part of a string; false where there is none. */
+static inline bool next_part(const Splitting *s, Cutting *c, int64_t *begin, int64_t *end) {
+    if (s->skips)
+        while (c->at < c->size && s->separates[c->data[c->at]]) c->at++;
+    if (c->at > c->size || (c->at == c->size && (s->skips || s->letters || (!c->size && !s->whole)))) return false;
+    *begin = c->at;
+    if (s->letters) *end = c->at + 1;
+    else *end = s->most >= 0 && c->cuts++ == s->most ? c->size : end_of_part(s, c->data, c->size, c->at);
+    c->at = s->letters ? *end : *end + s->gap;
     return true;
 }
 
-/* Arrays of the places, of the parts and of the shape of the matrix that they fill, for parts of these strings. */
-static PyObject *matrix_of_pieces(PyArrayObject *x, const Pieces *all) {
-    npy_intp sizes[2] = {all->count, 2}, two = 2;
+/* How many parts a string has. */
+static int64_t count_parts(const Splitting *s, const uint8_t *data, int64_t size) {
+    if (s->letters) return size;
+    int64_t count = 0, begin, end;
+    if (s->single >= 0 && size) {
+        uint8_t single = (uint8_t)s->single;
+        if (s->skips)
+            for (int64_t i = 1; i < size; i++) count += (data[i] != single) & (data[i - 1] == single);
+        else
+            for (int64_t i = 0; i < size; i++) count += data[i] == single;
+        return count + (!s->skips || data[0] != single);
+    }
+    for (Cutting c = {data, size, 0, 0}; next_part(s, &c, &begin, &end);) count++;
+    return count;
+}
+
+/* Arrays of the places, of the parts and of the shape of the matrix that they fill: `count` parts, at most `longest` of a string. */
+static PyObject *matrix_of_parts(const Splitting *s, PyArrayObject *x, int64_t count, int64_t longest) {
+    npy_intp sizes[2] = {count, 2}, two = 2;
     PyArrayObject *places = fresh(NPY_INT64, 2, sizes), *values = fresh(NPY_OBJECT, 1, sizes), *shape = fresh(NPY_INT64, 1, &two);
     PyObject *triple = places && values && shape ? PyTuple_New(3) : NULL;
     if (!triple) {
@@ -77,25 +72,22 @@ static PyObject *matrix_of_pieces(PyArrayObject *x, const Pieces *all) {
     PyTuple_SetItem(triple, 0, (PyObject *)places);
     PyTuple_SetItem(triple, 1, (PyObject *)values);
     PyTuple_SetItem(triple, 2, (PyObject *)shape);
-    int64_t *place = PyArray_DATA(places), row = -1, column = 0, size;
+    int64_t *place = PyArray_DATA(places), begin, end;
     PyObject **value = PyArray_DATA(values);
-    const uint8_t *data = NULL;
-    for (int64_t i = 0; i < all->count; i++) {
-        const Piece *piece = all->pieces + i;
-        if (piece->row != row) {
-            row = piece->row;
-            column = 0;
-            if (!bytes_at(x, row, &data, &size)) return Py_DECREF(triple), NULL;
+    for (int64_t row = 0; row < PyArray_SIZE(x); row++) {
+        Cutting c = {NULL, 0, 0, 0};
+        if (!bytes_at(x, row, &c.data, &c.size)) return Py_DECREF(triple), NULL;
+        for (int64_t column = 0; next_part(s, &c, &begin, &end); column++) {
+            PyObject *part = PyBytes_FromStringAndSize((const char *)c.data + begin, end - begin), *old = *value;
+            if (!part) return Py_DECREF(triple), NULL;
+            *value++ = part;
+            Py_XDECREF(old);
+            *place++ = row;
+            *place++ = column;
         }
-        PyObject *part = PyBytes_FromStringAndSize((const char *)data + piece->begin, piece->end - piece->begin), *old = value[i];
-        if (!part) return Py_DECREF(triple), NULL;
-        value[i] = part;
-        Py_XDECREF(old);
-        place[2 * i] = row;
-        place[2 * i + 1] = column++;
     }
     ((int64_t *)PyArray_DATA(shape))[0] = PyArray_SIZE(x);
-    ((int64_t *)PyArray_DATA(shape))[1] = all->longest;
+    ((int64_t *)PyArray_DATA(shape))[1] = longest;
     return triple;
 }
 
@@ -112,14 +104,13 @@ static PyObject *k_split(const Call *call) {
     for (int64_t i = 0; i < bytes; i++) s.separates[separator[i]] = true;
     if (call->args[2] == Py_True && bytes > 1) s.text = separator, s.gap = bytes;
     if (s.text && s.skips) return NULL;
-    Pieces all = {NULL, 0, 0, 0};
-    bool strings = true;
-    for (int64_t row = 0; strings && row < PyArray_SIZE(x); row++) {
-        int64_t before = all.count;
-        strings = bytes_at(x, row, &data, &size) && split_row(&s, data, size, row, &all);
-        if (all.count - before > all.longest) all.longest = all.count - before;
+    s.single = bytes == 1 && s.most < 0 ? separator[0] : -1;
+    int64_t count = 0, longest = 0;
+    for (int64_t row = 0; row < PyArray_SIZE(x); row++) {
+        if (!bytes_at(x, row, &data, &size)) return NULL;
+        int64_t parts = size || s.whole ? count_parts(&s, data, size) : 0;
+        count += parts;
+        if (parts > longest) longest = parts;
     }
-    PyObject *triple = strings ? matrix_of_pieces(x, &all) : NULL;
-    free(all.pieces);
-    return triple;
+    return matrix_of_parts(&s, x, count, longest);
 }

@@ -9,6 +9,7 @@
 #include "strings.c"
 #include "distinct.c"
 #include "scatter.c"
+#include "segments.c"
 #include "cells.c"
 #include "cell_math.c"
 #include "window.c"
@@ -47,11 +48,11 @@ const Kernel TABLE[] = {
     NAMED(unique), NAMED(sum_duplicates),
     NAMED(max_pool), NAMED(max_pool_grad), NAMED(depthwise), NAMED(depthwise_to_images), NAMED(depthwise_to_weights),
     NAMED(batch_norm), NAMED(batch_norm_by), NAMED(batch_norm_grad), NAMED(uniform), NAMED(normal), NAMED(truncated_normal), NAMED(matmul), NAMED(primitives), NAMED(prepared), NAMED(parts), NAMED(product), NAMED(lstm), NAMED(lstm_grad), NAMED(attention), NAMED(head_products), NAMED(paged_attention), NAMED(rotary),
-    NAMED(descend), NAMED(update), NAMED(buckets), NAMED(split), NAMED(sparse_segment_sum),
+    NAMED(descend), NAMED(update), NAMED(buckets), NAMED(split), NAMED(sparse_segment_sum), NAMED(sparse_segment_mean), NAMED(sparse_segment_sqrt_n), NAMED(segment_mean),
     NAMED(cholesky), NAMED(triangular), NAMED(solve), NAMED(determinant), NAMED(qr), NAMED(eigh),
     NAMED(resized), NAMED(resized_back), NAMED(boxes), NAMED(strong_buckets), NAMED(numbers_of), NAMED(lowered), NAMED(glued),
     NAMED(lengths), NAMED(old_buckets), NAMED(spelled), NAMED(csv), NAMED(letter_counts), NAMED(stripped), NAMED(cut), NAMED(joined_along),
-    NAMED(segments_joined), NAMED(indexed), NAMED(looked_up),
+    NAMED(segments_joined), NAMED(indexed), NAMED(looked_up), NAMED(as_strings), NAMED(classes_replaced),
     NAMED(cells_ordered), NAMED(cells_joined), NAMED(cells_sliced), NAMED(cells_filled), NAMED(cells_reshaped), NAMED(cells_merged), NAMED(cells_sum_grad),
     NAMED(cells_dense), NAMED(cells_added), NAMED(cells_met), NAMED(cells_reduced), NAMED(cells_softmax),
     NAMED(unsorted_segment_extreme), NAMED(sparse_product),

@@ -1,5 +1,26 @@
 /* Strings of strings: letters, joints, ends, lengths, other letters of the same bytes. */
 
+/* as_strings(objects): an array of its own of bytes, or of text, which is encoded. */
+static PyObject *k_as_strings(const Call *call) {
+    PyArrayObject *x = typed_at(call, 0, NPY_OBJECT);
+    if (!x || !PyArray_NDIM(x) || call->count != 1) return NULL;
+    PyArrayObject *out = fresh(NPY_OBJECT, PyArray_NDIM(x), PyArray_DIMS(x));
+    PyObject **made = out ? PyArray_DATA(out) : NULL, **from = PyArray_DATA(x);
+    for (int64_t i = 0, count = PyArray_SIZE(x); out && i < count; i++) {
+        PyObject *one = from[i], *old = made[i], *string = NULL;
+        if (one && (PyBytes_CheckExact(one) || PyBytes_Check(one))) Py_INCREF(string = one);
+        else if (one && PyUnicode_Check(one)) string = PyUnicode_AsUTF8String(one);
+        if (!string) {
+            PyErr_Clear(); /* Python says what is wrong with it */
+            Py_DECREF((PyObject *)out);
+            return NULL;
+        }
+        made[i] = string;
+        Py_XDECREF(old);
+    }
+    return (PyObject *)out;
+}
+
 /* lowered(strings, upper): letters of ASCII in lower case, or in upper case. */
 static PyObject *k_lowered(const Call *call) {
     PyArrayObject *x = typed_at(call, 0, NPY_OBJECT);
@@ -218,5 +239,56 @@ static PyObject *k_segments_joined(const Call *call) {
     PyMem_Free(totals);
     PyMem_Free(ends);
     if (!strings) Py_CLEAR(out);
+    return (PyObject *)out;
+}
+
+/* classes_replaced(strings, members, whether a run is a match, rewrite, once): characters of ASCII of a class, or runs of them, as the
+ * rewrite. `members` has a byte for each character of ASCII. A string of other characters is left to Python. */
+static PyObject *k_classes_replaced(const Call *call) {
+    PyArrayObject *x = typed_at(call, 0, NPY_OBJECT);
+    if (!x || !PyArray_NDIM(x) || call->count != 5 || !PyBytes_CheckExact(call->args[1]) || !PyBytes_CheckExact(call->args[3])) return NULL;
+    if (PyBytes_Size(call->args[1]) != 128) return NULL;
+    uint8_t members[256] = {0};
+    memcpy(members, PyBytes_AsString(call->args[1]), 128);
+    memset(members + 128, 2, 128);
+    bool runs = call->args[2] == Py_True, once = call->args[4] == Py_True;
+    const char *rewrite = PyBytes_AsString(call->args[3]);
+    int64_t width = PyBytes_Size(call->args[3]), size;
+    const uint8_t *data = NULL;
+    PyArrayObject *out = fresh(NPY_OBJECT, PyArray_NDIM(x), PyArray_DIMS(x));
+    PyObject **place = out ? PyArray_DATA(out) : NULL, **from = PyArray_DATA(x);
+    for (int64_t i = 0; out && i < PyArray_SIZE(x); i++) {
+        bool strings = bytes_at(x, i, &data, &size);
+        int64_t matches = 0, gone = 0;
+        uint8_t seen = 0;
+        for (int64_t k = 0; strings && k < size; k++) seen |= members[data[k]];
+        strings = strings && !(seen & 2);
+        for (int64_t k = 0; seen && k < size && !(once && matches);) {
+            int64_t begin = k++;
+            if (!members[data[begin]]) continue;
+            while (runs && k < size && members[data[k]]) k++;
+            matches++;
+            gone += k - begin;
+        }
+        if (strings && !matches && PyBytes_CheckExact(from[i])) {
+            put_object(place + i, from[i]);
+            continue;
+        }
+        char *room = strings ? room_for(place + i, size - gone + matches * width) : NULL;
+        if (!room) {
+            Py_DECREF((PyObject *)out);
+            return NULL;
+        }
+        for (int64_t k = 0; k < size;) {
+            if (!members[data[k]] || (once && !matches)) {
+                *room++ = (char)data[k++];
+                continue;
+            }
+            for (k++; runs && k < size && members[data[k]];) k++;
+            memcpy(room, rewrite, (size_t)width);
+            room += width;
+            matches--;
+        }
+    }
     return (PyObject *)out;
 }

@@ -12,6 +12,7 @@ from actorflow.base.registry.kernel import kernel
 from ...strings import elementwise
 from ...strings import split as splitting
 from ...strings.objects import single
+from ...strings.regex import class_of
 from ..library import function
 
 _WHITE = b" \t\n\v\f\r"
@@ -80,6 +81,25 @@ def reduce_join(xp: Any, x: Any, axes: Any, *, keep_dims: bool, separator: str) 
 def unsorted_segment_join(xp: Any, x: Any, ids: Any, count: Any, *, separator: str) -> Any:
     joined = _segments(x, ids, int(count), separator.encode())
     return splitting.unsorted_segment_join(xp, x, ids, count, separator=separator) if joined is None else joined
+
+
+# ---- other characters
+
+_replaced = function("classes_replaced")
+
+
+@kernel("RegexReplace", **_OPTIONS)
+def regex_replace(xp: Any, x: Any, pattern: Any, rewrite: Any, *, replace_global: bool) -> Any:
+    characters = class_of(single(pattern))
+    text = single(rewrite)
+    replaced = None
+    if characters is not None and b"\\" not in text:
+        replaced = _replaced(x, characters.members, characters.runs, text, not replace_global)
+    return (
+        elementwise.regex_replace(xp, x, pattern, rewrite, replace_global=replace_global)
+        if replaced is None
+        else replaced
+    )
 
 
 # ---- letters and lengths

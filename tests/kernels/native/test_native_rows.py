@@ -53,6 +53,7 @@ def test_segments_one_hot_vectors_rows_and_the_largest() -> None:
         return x, np.array(rng.integers(0, x.shape[-1] + 1), "i4")
 
     check("segment_sum", on(segment.segment_sum), segments)
+    check("segment_mean", on(segment.segment_mean), segments)
     check("one_hot", on(one_hots.one_hot, axis=-1), one_hot)
     check("gather", on(gathering.gather), rows_of)
     check("argmax", on(reduction.argmax, output_type=af.int64), largest)

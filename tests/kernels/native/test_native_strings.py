@@ -81,7 +81,9 @@ def test_what_are_no_strings_is_left_to_python() -> None:
     assert loaded().call("split", 1, tensor([b"a"]), b", ", True, True, False, -1) is NotImplemented
 
 
-def test_sums_of_picked_rows_are_pythons_and_so_are_their_errors(seed: int) -> None:
+@pytest.mark.parametrize("name", ["sparse_segment_sum", "sparse_segment_mean", "sparse_segment_sqrt_n"])
+def test_sums_of_picked_rows_are_pythons_and_so_are_their_errors(name: str, seed: int) -> None:
+    python, in_c = getattr(segment, name), getattr(scatter, name)
     rng = np.random.default_rng(seed)
     for _ in range(60):
         count = int(rng.integers(0, 12))
@@ -93,13 +95,15 @@ def test_sums_of_picked_rows_are_pythons_and_so_are_their_errors(seed: int) -> N
         height = None if rng.random() < 0.5 else np.array(rng.integers(3, 9), "i4")
         given = np, data, indices, ids, height
         try:
-            wanted = segment.sparse_segment_sum(*given)
+            wanted = python(*given)
         except (ValueError, IndexError, OpError) as error:
             with pytest.raises(type(error)) as raised:
-                scatter.sparse_segment_sum(*given)
+                in_c(*given)
             assert str(raised.value) == str(error)
             continue
-        assert equal([scatter.sparse_segment_sum(*given)], [wanted])
+        assert equal([in_c(*given)], [wanted])
+        picked = loaded().call(name, 1, *given[1:4], *() if height is None else (height[()],))  # a scalar of numpy
+        assert equal([picked], [wanted])
 
 
 @pytest.mark.parametrize("key", [[7, 9], [0, 0], [2**64 - 1, 2**63]])

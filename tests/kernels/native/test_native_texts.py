@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from native_cases import agree
+from native_cases import agree, outcome
 
 import actorflow as af
+from actorflow.base import byte_strings
 from actorflow.kernels.array import unique as distinct
 from actorflow.kernels.io import decoding
 from actorflow.kernels.lookup import content
@@ -17,7 +18,7 @@ from actorflow.kernels.native import scatter
 from actorflow.kernels.native.library import loaded
 from actorflow.kernels.native.strings import numbers as spelled
 from actorflow.kernels.native.strings import parts
-from actorflow.kernels.strings import elementwise, numbers, split
+from actorflow.kernels.strings import elementwise, numbers, regex, split
 from actorflow.kernels.strings import hash as hashing
 
 pytestmark = pytest.mark.skipif(loaded() is None, reason="the library in C is not there")
@@ -148,6 +149,66 @@ def test_ends_cuts_lengths_and_old_hashes_are_pythons(seed: int) -> None:
             agree(parts.substr, elementwise.substr, np, source, begins, sizes, unit="BYTE")
 
 
+CLASSES = (
+    b"[0-9]+",
+    b"[0-9]",
+    rb"\s+",
+    rb"\W",
+    b"[^a-c]+",
+    b"[[:punct:]]+",
+    b",",
+    b"a+",
+    rb"\.",
+    rb"[\x61-b]+",
+    b"[]a]",
+    b"[a",
+    b".",
+)
+
+
+@pytest.mark.parametrize("pattern", CLASSES, ids=str)
+def test_characters_of_a_class_are_replaced_as_by_python(pattern: bytes, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for letters in (b"ab1 ,.\0", b"a12\xff", "aé1".encode()):
+        x = random_strings(rng, 40, letters, 12).reshape(5, 8)
+        for rewrite, whole in itertools.product((b"", b"-", b"<a1>", rb"\0\0", rb"\1", b"\0"), (True, False)):
+            given = np, x, *(tensor([text]).reshape(()) for text in (pattern, rewrite))
+            agree(parts.regex_replace, elementwise.regex_replace, *given, replace_global=whole)
+
+
+def test_classes_are_found_in_patterns() -> None:
+    classes = {pattern: regex.class_of(pattern) for pattern in CLASSES}
+    assert [pattern for pattern, members in classes.items() if members is None] == [rb"[\x61-b]+", b"[]a]", b"[a", b"."]
+    assert regex.class_of(b"[0-9]+") == regex.CharacterClass(bytes(chr(c).isdigit() for c in range(128)), True)
+    for other in (b"", b"ab", b"a*", b"(a)", b"^", b"[0-9]{2}", rb"\b", "é".encode(), b"[a]|b", rb"\pL"):
+        assert regex.class_of(other) is None
+
+
+def test_strings_and_text_become_strings_as_in_python(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Text(str):
+        pass
+
+    class Strings(bytes):
+        pass
+
+    rng = np.random.default_rng(seed)
+    items = [b"a", b"", b"\0", "\0é", "", Text("b"), Strings(b"c"), np.str_("d"), np.bytes_(b"e")]
+    arrays = [rng.choice(np.array([*items, None], object)[:-1], sizes) for sizes in ((), (0,), (7,), (3, 4), (2, 0))]
+    arrays += [np.array([["a", "bé"]]), np.array([b"a", b"bc"]), arrays[3].T, arrays[3][:, ::2]]
+    for wrong in (1, None, 2.5, ["a"], "\ud800"):
+        arrays.append(np.array([b"a", None], object))
+        arrays[-1][1] = wrong
+    in_c = [outcome(byte_strings.byte_strings, (array,)) for array in arrays]
+    monkeypatch.setattr(byte_strings, "_provided", [])
+    for array, strings in zip(arrays, in_c, strict=True):
+        reference = outcome(byte_strings.byte_strings, (array,))
+        if isinstance(reference, str):
+            assert strings == reference
+        else:
+            assert (strings.shape, strings.tolist()) == (reference.shape, reference.tolist())
+            assert strings is not array and all(isinstance(item, bytes) for item in strings.flat)
+
+
 def test_joints_along_axes_and_of_segments_are_pythons(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for shape in ((4, 3, 2), (0, 3), (3, 0), (5,), (1, 1)):
@@ -198,6 +259,14 @@ def test_a_table_that_does_not_change_finds_what_one_that_changes_finds(key: Any
             agree(fixed.find, changing.find, keys, default)
 
 
+def test_a_fallback_that_is_a_scalar_of_numpy_is_looked_up_in_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = content.ContentTable("t", af.string, af.int64)
+    table.fill([b"a", b"b"], [5, 6])
+    monkeypatch.setattr(table, "_items", {})  # what Python would look in
+    for fallback in (np.int64(-1), np.array(-1)):
+        assert table.find(tensor([b"b", b"c", b"a"]), fallback).tolist() == [6, -1, 5]
+
+
 def test_what_are_no_strings_is_left_to_python() -> None:
     wrong = tensor([b"good", None])  # type: ignore[list-item]
     calls = {
@@ -210,6 +279,8 @@ def test_what_are_no_strings_is_left_to_python() -> None:
         "segments_joined": (np.zeros(2, "i4"), 1, b""),
         "unique": (False,),
         "indexed": (),
+        "as_strings": (),
+        "classes_replaced": (bytes(128), False, b"", False),
     }
     for name, arguments in calls.items():
         assert loaded().call(name, 1, wrong, *arguments) is NotImplemented, name
