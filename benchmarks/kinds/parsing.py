@@ -81,7 +81,7 @@ def scalars(m: Model, examples: int, each: int) -> Parts:
 
 
 def lists(m: Model, examples: int, each: int) -> Parts:
-    """Sparse features of each type, of up to so many elements."""
+    """Sparse features of each type, of different lengths."""
     lib = m.lib
 
     def feature(number: int) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def lists(m: Model, examples: int, each: int) -> Parts:
 
 
 def padded(m: Model, examples: int, each: int) -> Parts:
-    """Sequences of floats of up to so many elements, filled up with a number."""
+    """Sequences of floats of different lengths, filled up with a number."""
     wanted = {"x": m.lib.io.FixedLenSequenceFeature([], m.lib.float32, allow_missing=True, default_value=-1.0)}
     return _parsed(m, examples, lambda _: {"x": _floats(m, int(m.data.integers(0, each + 1)))}, wanted)
 
