@@ -134,6 +134,26 @@ def test_sparse_labels_are_numbers_or_names_of_classes(vocabulary: Any, values: 
         np.testing.assert_allclose(*run(head.loss(sparse, logits), dense))
 
 
+@pytest.mark.parametrize("head", ["binary", "classes", "labels"])
+def test_an_unknown_word_is_named_with_the_vocabulary(head: str) -> None:
+    words = ["a", "b"] if head == "binary" else ["a", "b", "c"]
+    width = 1 if head == "binary" else 3
+    with tf.Graph().as_default():
+        labels: Any = tf.constant([["a"], ["zebra"], ["b"], ["yak"]])
+        if head == "labels":
+            labels = tf.SparseTensor([[0, 0], [1, 1], [2, 0], [3, 2]], ["a", "zebra", "b", "yak"], [4, 3])
+        loss = HEADS[head](label_vocabulary=words).loss(labels, np.zeros((4, width), np.float32))
+        with pytest.raises(tf.errors.InvalidArgumentError) as raised:
+            run(loss)
+    assert f"label_vocabulary {words}" in str(raised.value)
+    assert "zebra" in str(raised.value) and "yak" in str(raised.value) and "b'b'" not in str(raised.value)
+
+
+def test_an_unknown_class_of_metrics_is_named_with_the_vocabulary() -> None:
+    with pytest.raises(ValueError, match=r"the label_vocabulary \['a', 'b'\]\. Given: 'zebra'"):
+        tf.estimator.MultiLabelHead(2, label_vocabulary=["a", "b"], classes_for_class_based_metrics=["zebra"])
+
+
 def test_classes_have_metrics_by_their_names() -> None:
     with tf.Graph().as_default():
         head = tf.estimator.MultiLabelHead(

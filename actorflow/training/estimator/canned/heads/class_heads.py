@@ -17,7 +17,7 @@ from actorflow.training.estimator.canned.heads.classes import (
     names,
 )
 from actorflow.training.estimator.canned.heads.head import Head, LossFn, Metrics
-from actorflow.training.estimator.canned.heads.shapes import fitted_labels, in_range
+from actorflow.training.estimator.canned.heads.shapes import fitted_labels, in_range, in_vocabulary
 from actorflow.training.estimator.export.outputs import (
     ExportOutput,
     RegressionOutput,
@@ -62,7 +62,7 @@ class _ClassHead(Head):
                 raise ValueError(
                     f"Labels dtype should be string if there is a vocabulary. Instead got {labels.dtype.name}."
                 )
-            labels = af.lookup.index_table_from_tensor(self._vocabulary).lookup(labels)
+            labels = in_vocabulary(labels, self._vocabulary)
         elif not labels.dtype.is_integer and not (
             classes == 2 and (labels.dtype.is_floating or labels.dtype == af.bool)
         ):

@@ -18,7 +18,7 @@ from actorflow.training.estimator.canned.heads.classes import (
     names,
 )
 from actorflow.training.estimator.canned.heads.head import Head, LossFn, Metrics
-from actorflow.training.estimator.canned.heads.shapes import NO_LABELS, fitted_labels, in_range
+from actorflow.training.estimator.canned.heads.shapes import NO_LABELS, fitted_labels, in_range, in_vocabulary
 from actorflow.training.estimator.export.outputs import ExportOutput
 
 
@@ -85,6 +85,10 @@ class MultiLabelHead(Head):
             return int(label)
         if self._vocabulary is None:
             raise ValueError("label_vocabulary must be provided when classes_for_class_based_metrics are strings.")
+        if label not in self._vocabulary:
+            raise ValueError(
+                f"All classes_for_class_based_metrics must be in the label_vocabulary {self._vocabulary!r:.300}. Given: {label!r}"
+            )
         return self._vocabulary.index(label)
 
     def _labels(self, labels: Any, logits: Tensor) -> Tensor:
@@ -103,7 +107,7 @@ class MultiLabelHead(Head):
         if values.dtype == af.string:
             if self._vocabulary is None:
                 raise ValueError("label_vocabulary must be provided when labels are strings.")
-            values = af.lookup.index_table_from_tensor(self._vocabulary).lookup(values)
+            values = in_vocabulary(values, self._vocabulary)
         elif not values.dtype.is_integer:
             raise ValueError(f"Labels dtype should be integer. Instead got {values.dtype.name}.")
         else:

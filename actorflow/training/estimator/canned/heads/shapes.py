@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import actorflow as af
@@ -69,6 +70,15 @@ def in_range(labels: Tensor, classes: int, message: str | None = None) -> Tensor
     above = af.assert_greater_equal(labels, af.constant(0, labels.dtype), message=message or "Labels must be >= 0")
     with af.control_dependencies([below, above]):
         return af.identity(labels)
+
+
+def in_vocabulary(labels: Tensor, vocabulary: Sequence[Any]) -> Tensor:
+    """The places of words in a vocabulary. Words that it does not have are an error of the step, which names them."""
+    places = af.lookup.index_table_from_tensor(vocabulary).lookup(labels)
+    unknown = af.boolean_mask(labels, af.less(places, 0))
+    message = f"Labels must be words of the label_vocabulary {list(vocabulary)!r:.300}, but there are:"
+    with af.control_dependencies([af.Assert(af.equal(af.size(unknown), 0), [message, unknown])]):
+        return af.identity(places)
 
 
 def fitted_weights(values: Any, logits: Tensor, each: bool) -> Tensor:
