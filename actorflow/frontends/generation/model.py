@@ -294,10 +294,12 @@ class Model:
         with anyio.CancelScope(shield=True):
             engine, self._engine = self._engine, None
             session, self._session = self._session, None
-            if engine is not None:
-                await engine.close()
-            if session is not None:
-                await session.close()
+            try:
+                if engine is not None:
+                    await engine.close()
+            finally:
+                if session is not None:
+                    await session.close()
 
     @property
     def engine(self) -> GenerationEngine:

@@ -141,8 +141,11 @@ class GrpcServer:
     ) -> None:
         server, self._server = self._server, None
         with anyio.CancelScope(shield=True):
-            await server.stop(_GRACE if kind is None else None)
-            await self._tasks.close()
+            try:
+                if server is not None:
+                    await server.stop(_GRACE if kind is None else None)
+            finally:
+                await self._tasks.close()
 
     def _handlers(self) -> dict[str, Handler]:
         """All methods take a stream, even those of one message: so a call is refused before its message is read."""

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 
 from actorflow.base.reports.logs import get_logger
-from actorflow.errors import AbortedError, OpError
+from actorflow.errors import OpError
 from actorflow.frontends.grpc.inference import Exchange
 from actorflow.frontends.grpc.writes import Writes
 from actorflow.frontends.grpc.writing import failed_on_stream, on_stream
@@ -34,6 +34,8 @@ async def serve_stream(context: Any, begin: Callable[[bytes], Exchange], writes:
     Raises:
         AbortedError: an answer was not taken in time. The client learns of it behind the answers that it takes then.
         ConnectionResetError: the client has left.
+        UnavailableError: the server ends.
+        Exception: whatever gRPC raises if it can't send an answer.
     """
     stream = _Stream(writes)
     room = asyncio.Semaphore(_MOST)
@@ -60,7 +62,7 @@ class _Stream:
     def __init__(self, writes: Writes) -> None:
         self._writes = writes
         self._turn = anyio.Lock()
-        self.failure: AbortedError | ConnectionResetError | None = None
+        self.failure: Exception | None = None
         """Why no client takes the answers any more."""
         self.stop: Callable[[], None] = lambda: None
         """Ends the stream."""
@@ -94,7 +96,7 @@ class _Stream:
         async with self._turn:
             try:
                 await self._writes.message(message)
-            except (AbortedError, ConnectionResetError) as error:
+            except Exception as error:
                 self.failure = error
                 self.stop()
                 await anyio.lowlevel.checkpoint()  # ends here

@@ -26,8 +26,7 @@ class Writes:
     def __init__(self, context: Any, tasks: BackgroundTasks, taken_seconds: float) -> None:
         self._context, self._tasks, self._taken_seconds = context, tasks, taken_seconds
         self._gone: type[Exception] = importlib.import_module("grpc.aio").InternalError
-        self._stuck: asyncio.Task[Any] | None = None
-        self._has_left = False
+        self._stuck: asyncio.Task[Exception | None] | None = None
 
     async def message(self, data: bytes) -> None:
         """Writes a message.
@@ -39,6 +38,7 @@ class Writes:
             AbortedError: the client did not take it in time.
             ConnectionResetError: the client has left.
             UnavailableError: the server ends.
+            Exception: whatever gRPC raises if it can't send the message.
         """
         task = self._tasks.start(self._write(data))
         if task is None:
@@ -51,14 +51,21 @@ class Writes:
         if not task.done():
             self._stuck = task
             raise AbortedError(f"An answer was not taken within {self._taken_seconds:g} seconds.")
-        if self._has_left:
-            raise ConnectionResetError("The client has left.")
+        if task.cancelled():
+            raise UnavailableError("The server ends.")
+        failure = task.result()
+        if failure is not None:
+            raise failure
 
-    async def _write(self, data: bytes) -> None:
+    async def _write(self, data: bytes) -> Exception | None:
+        """The error of a write, if there is any. It is not raised, because no task awaits a write that is stuck."""
         try:
             await self._context.write(data)
         except self._gone:
-            self._has_left = True
+            return ConnectionResetError("The client has left.")
+        except Exception as error:
+            return error
+        return None
 
     async def end(self, code: Any, text: str, metadata: tuple[tuple[str, str], ...] = ()) -> None:
         """Ends the call with an error, behind all messages.

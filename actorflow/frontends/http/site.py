@@ -129,7 +129,12 @@ class Site(ABC):
             return
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        await self.__aexit__(None, None, None)
+        try:
+            await self.__aexit__(None, None, None)
+        except Exception as error:
+            _LOG.error("a site did not close well", error=str(error))
+            await send({"type": "lifespan.shutdown.failed", "message": str(error)})
+            return
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _http(self, scope: Message, receive: Receive, send: Send) -> None:

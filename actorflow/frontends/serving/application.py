@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -154,15 +155,17 @@ class Application(Site):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        tasks, self.tasks = self.tasks, None
-        if tasks is not None:
-            await tasks.close()
-        await self._close()
+        try:
+            await super().__aexit__(kind, error, trace)  # first: what looks at the folders loads models
+        finally:
+            await self._close()
 
     async def _close(self) -> None:
+        """Closes all models, also where the close of some fails."""
         with anyio.CancelScope(shield=True):
-            for served in self.served.values():
-                await served.close()
+            async with contextlib.AsyncExitStack() as closing:
+                for served in self.served.values():
+                    closing.push_async_callback(served.close)
 
     async def refresh(self) -> None:
         """Looks for new models and versions now, and loads them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -144,14 +145,17 @@ class Model:
                     await self._warm(signature)
         except BaseException:
             with anyio.CancelScope(shield=True):
-                await self.close()
-                await session.close()
+                try:
+                    await self.close()
+                finally:
+                    await session.close()
             raise
         return self
 
     async def _open_parts(self, session: Session, source: Source) -> None:
         """Lets plug-ins have their part, and hides the signatures that are theirs alone."""
         hidden: set[str] = set()
+        self.parts = []
         if self._flow is not None:
             self.parts.append(await self._flow.open(session))
         for plugin in plugins():
@@ -179,12 +183,13 @@ class Model:
             async with self._closing:
                 batcher, self._batcher = self._batcher, None
                 session, self._session = self._session, None
-                for part in self.parts:
-                    await part.close()
-                if batcher is not None:
-                    await batcher.close()
-                if session is not None:
-                    await session.close()
+                async with contextlib.AsyncExitStack() as closing:  # the last comes first, and each where others fail
+                    if session is not None:
+                        closing.push_async_callback(session.close)
+                    if batcher is not None:
+                        closing.push_async_callback(batcher.close)
+                    for part in reversed(self.parts):
+                        closing.push_async_callback(part.close)
 
     async def drain(self) -> None:
         """Waits until no request waits or runs.

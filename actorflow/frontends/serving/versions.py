@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -194,9 +195,10 @@ class Served:
     async def _drain(self, version: Version) -> None:
         model = version.model
         assert model is not None
-        await model.drain()
-        await model.close()
-        version.model, version.state = None, "END"
+        try:
+            await model.drain()
+        finally:
+            await _end(version, model)
 
     async def load(self) -> None:
         """Loads versions again after `unload`."""
@@ -212,14 +214,23 @@ class Served:
         """Closes all versions, also a version that is being loaded. Requests that wait end with UnavailableError."""
         with anyio.CancelScope(shield=True):
             async with self._turn:
-                for version in list(self.versions.values()):
-                    model = version.model
-                    if model is not None:
-                        await model.close()
-                        version.model, version.state = None, "END"
-                ends, self._ends = self._ends, None
-                if ends is not None:
-                    await ends.close()  # after their models are closed, by this call or by their drains
+                async with contextlib.AsyncExitStack() as closing:  # the last comes first, and each where others fail
+                    ends, self._ends = self._ends, None
+                    if ends is not None:
+                        closing.push_async_callback(
+                            ends.close
+                        )  # after their models are closed, here or by their drains
+                    for version in list(self.versions.values()):
+                        if version.model is not None:
+                            closing.push_async_callback(_end, version, version.model)
+
+
+async def _end(version: Version, model: Model) -> None:
+    """Closes the model of a version, which has ended then, also where the close fails."""
+    try:
+        await model.close()
+    finally:
+        version.model, version.state = None, "END"
 
 
 def _versions(place: str | Flow) -> Mapping[int, str | Flow]:

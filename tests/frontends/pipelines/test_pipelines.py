@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+import gc
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import anyio
 import numpy as np
 import pytest
+from clusters import make_spec
 from frontends.serving.served import Client, application, write_line
 
 import actorflow as af
+from actorflow.cluster.server import Server
 from actorflow.errors import (
     AlreadyExistsError,
+    CancelledError,
     DeadlineExceededError,
     FailedPreconditionError,
     InvalidArgumentError,
@@ -24,6 +31,9 @@ from actorflow.errors import (
     UnavailableError,
     UnknownError,
 )
+from actorflow.frontends.serving.pipelines import consumers as consumers_module
+from actorflow.frontends.serving.pipelines import stage as stage_module
+from actorflow.frontends.serving.pipelines.consumers import Consumer
 from actorflow.frontends.serving.pipelines.loading import load, stem_of
 from actorflow.frontends.serving.pipelines.running import RunningPipeline
 
@@ -302,6 +312,196 @@ async def test_a_model_restarts_too(triple: str, monkeypatch: pytest.MonkeyPatch
         assert stage.restarts == 1
 
 
+class Clock:
+    """The time by which restarts are counted."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        monkeypatch.setattr(stage_module, "time", self)
+
+    def monotonic(self) -> float:
+        return self.now
+
+    perf_counter = staticmethod(time.perf_counter)
+
+
+OPENINGS = {
+    # the restarts, those that fail to open, what restarts are for, and what the first request raises
+    "the second opens": (3, 1, (ConnectionError,), None),
+    "none opens": (2, 2, (ConnectionError,), UnavailableError),
+    "none opens, as usual": (2, 2, Policy().restart_on, UnavailableError),
+}
+
+
+@pytest.mark.parametrize(("restarts", "failures", "restart_on", "raises"), OPENINGS.values(), ids=OPENINGS)
+async def test_a_stage_that_could_not_be_opened_again_is_opened_by_a_later_request(
+    restarts: int,
+    failures: int,
+    restart_on: tuple[type[Exception], ...],
+    raises: type[OpError] | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, connection, left = Clock(monkeypatch), Connection(1, ConnectionResetError("gone")), [0]
+
+    @contextlib.asynccontextmanager
+    async def resource() -> AsyncIterator[Connection]:
+        if connection.opened and left[0] < failures:
+            left[0] += 1
+            raise TimeoutError("no database")
+        async with connection.open() as held:
+            yield held
+
+    policy = Policy(delay=0, restarts=restarts, within=60, restart_on=restart_on)
+    async with af.serving.Model(of_function(Connection.call, policy, resource=resource)) as model:
+        if raises is None:
+            np.testing.assert_array_equal(await model.predict(rows_of(1)), rows_of(1))
+        else:
+            for _ in range(2):
+                with pytest.raises(raises, match=r"The stage 'work' is not open: TimeoutError: no database\."):
+                    await model.predict(rows_of(1))
+            clock.now += 61
+        np.testing.assert_array_equal(await model.predict(rows_of(2)), rows_of(2))
+        assert running(model).stages["work"].restarts == failures + 1
+    assert connection.closed == connection.opened == 2
+
+
+async def test_a_request_that_is_given_up_does_not_stop_the_restart_of_its_stage() -> None:
+    connection, begun, go_on = Connection(1, ConnectionResetError("gone")), anyio.Event(), anyio.Event()
+
+    @contextlib.asynccontextmanager
+    async def resource() -> AsyncIterator[Connection]:
+        if connection.opened:
+            begun.set()
+            await go_on.wait()
+        async with connection.open() as held:
+            yield held
+
+    async with af.serving.Model(of_function(Connection.call, Policy(delay=0, restarts=1), resource=resource)) as model:
+        async with anyio.create_task_group() as group:
+            group.start_soon(model.predict, rows_of(1))
+            await begun.wait()
+            group.cancel_scope.cancel()
+        await model.drain()
+        go_on.set()
+        np.testing.assert_array_equal(await model.predict(rows_of(2)), rows_of(2))
+    assert connection.closed == connection.opened == 2
+
+
+async def test_a_pipeline_closes_while_a_stage_restarts() -> None:
+    connection, begun, left = Connection(1, ConnectionResetError("gone")), anyio.Event(), 0
+
+    @contextlib.asynccontextmanager
+    async def resource() -> AsyncIterator[Connection]:
+        nonlocal left
+        if connection.opened:
+            begun.set()
+            try:
+                await anyio.sleep_forever()
+            finally:
+                left += 1
+        async with connection.open() as held:
+            yield held
+
+    async with anyio.create_task_group() as group:
+        async with af.serving.Model(of_function(Connection.call, Policy(delay=0), resource=resource)) as model:
+
+            async def ask() -> None:
+                with pytest.raises(UnavailableError):
+                    await model.predict(rows_of(1))
+
+            group.start_soon(ask)
+            await begun.wait()
+    assert left == 1 and connection.closed == connection.opened == 1
+
+
+@pytest.mark.parametrize("asks_meanwhile", [False, True])
+async def test_a_stage_on_a_task_that_was_killed_answers_when_the_task_is_back(
+    triple: str, asks_meanwhile: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, spec = Clock(monkeypatch), make_spec({"worker": 1}, "local")
+
+    def task() -> Server:
+        return Server(spec, "worker", 0, transport="local", file_roots=[triple])
+
+    with af.serving.Pipeline() as pipeline:
+        rows = af.placeholder(af.float32, [None, 3], name="rows")
+        policy = Policy(delay=0, restarts=1, within=60)
+        target = spec.address_of("/job:worker/replica:0/task:0")
+        y = pipeline.model("line", triple, rows, policy=policy, target=target)["y"]
+    pipeline.serves({"rows": rows}, {"y": y})
+    async with contextlib.AsyncExitStack() as opened:
+        async with task():
+            model = await opened.enter_async_context(af.serving.Model(pipeline))
+            np.testing.assert_array_equal(await model.predict(rows_of(1)), rows_of(3))
+        if asks_meanwhile:
+            with pytest.raises(UnavailableError):
+                await model.predict(rows_of(1))
+            clock.now += 61
+        async with task():
+            np.testing.assert_array_equal(await model.predict(rows_of(2)), rows_of(6))
+            await opened.aclose()
+
+
+class Doubling:
+    """A function of a stage that is an object."""
+
+    async def __call__(self, rows: Any) -> Any:
+        return rows * 2
+
+
+async def cancelled(rows: Any) -> Any:
+    waiting = asyncio.get_running_loop().create_future()
+    waiting.cancel()
+    return await waiting
+
+
+async def test_an_object_whose_call_is_awaited_is_a_function() -> None:
+    async with af.serving.Model(of_function(Doubling())) as model:
+        np.testing.assert_array_equal(await model.predict(rows_of(1)), rows_of(2))
+
+
+async def test_a_function_that_waits_for_what_was_cancelled_fails_its_request() -> None:
+    async with af.serving.Model(of_function(cancelled)) as model:
+        with pytest.raises(CancelledError, match="What the function of a stage waited for was cancelled"):
+            await model.predict(rows_of(1))
+
+
+async def test_an_ordinary_resource_is_entered_and_left_on_threads() -> None:
+    threads: list[threading.Thread] = []
+
+    @contextlib.contextmanager
+    def resource() -> Any:
+        threads.append(threading.current_thread())
+        yield "resource"
+        threads.append(threading.current_thread())
+
+    async with af.serving.Model(of_function(lambda held, rows: rows, resource=resource)):
+        pass
+    assert len(threads) == 2 and threading.current_thread() not in threads
+
+
+async def test_a_resource_that_a_thread_enters_while_its_pipeline_is_cancelled_is_left_again() -> None:
+    begun, go_on, left = asyncio.Event(), threading.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    @contextlib.contextmanager
+    def resource() -> Any:
+        loop.call_soon_threadsafe(begun.set)
+        go_on.wait()
+        yield "resource"
+        loop.call_soon_threadsafe(left.set)
+
+    opening = asyncio.create_task(
+        af.serving.Model(of_function(lambda held, rows: rows, resource=resource)).__aenter__()
+    )
+    await begun.wait()
+    opening.cancel()  # unlike a cancel scope, this waits for no thread
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    go_on.set()
+    await left.wait()
+
+
 # ---- queues
 
 
@@ -357,6 +557,206 @@ async def test_a_consumer_leaves_out_an_element_that_fails_alone_and_restarts() 
         consumer = running(model).consumers[0]
         assert sorted(stored) == [0, 1, 2, 3, 4, 6, 7, 8, 9]
         assert (consumer.failed, consumer.restarts) == (1, 1)
+
+
+class Interrupted:
+    """A session that does `before` a run of a certain tensor.
+
+    Args:
+        consumer: the consumer that has the session.
+        tensor: the field of its ends.
+        before: is awaited before the run.
+    """
+
+    def __init__(self, consumer: Consumer, tensor: str, before: Callable[[], Awaitable[None]]) -> None:
+        self._session, self._fetches, self._before = consumer._session, getattr(consumer._ends, tensor), before
+        self.others = 0
+        """Runs of other tensors."""
+        consumer._session = self  # type: ignore[assignment]
+
+    async def run(self, fetches: Any, feeds: Any = None) -> Any:
+        if fetches is self._fetches or fetches == self._fetches:
+            await self._before()
+        else:
+            self.others += 1
+        return await self._session.run(fetches, feeds)
+
+
+async def test_a_consumer_goes_on_after_takes_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    take, takes, stored = Consumer._take, 0, list[float]()
+
+    async def failing(self: Consumer) -> list[Any]:
+        nonlocal takes
+        takes += 1
+        if takes < 3:
+            raise UnavailableError("The queue is away.")
+        return await take(self)
+
+    monkeypatch.setattr(Consumer, "_take", failing)
+    monkeypatch.setattr(consumers_module, "_PAUSE", 0.0)
+    async with af.serving.Model(with_queue(lambda rows: stored.extend(rows[:, 0].tolist()))) as model:
+        await model.predict(rows_of(1))
+        await model.drain()
+    assert stored == [1] and takes > 2
+
+
+async def test_an_element_is_given_although_the_elements_behind_it_can_not_be_read() -> None:
+    gate, stored, failures = Gate(), list[float](), 0
+
+    async def store(rows: Any) -> None:
+        await gate.same(rows)
+        stored.extend(rows[:, 0].tolist())
+
+    async def fail_once() -> None:
+        nonlocal failures
+        failures += 1
+        if failures == 1:
+            raise UnavailableError("The queue is away.")
+
+    async with af.serving.Model(with_queue(store)) as model:
+        await model.predict(rows_of(0))
+        await gate.began.wait()
+        Interrupted(running(model).consumers[0], "more", fail_once)
+        await model.predict(np.concatenate([rows_of(number) for number in range(1, 6)]))
+        gate.event.set()
+    assert stored == list(range(6)) and failures == 2
+
+
+async def test_a_close_waits_for_an_element_that_was_taken_and_is_not_with_the_function_yet() -> None:
+    gate, taken, go_on, stored = Gate(), anyio.Event(), anyio.Event(), list[float]()
+
+    async def store(rows: Any) -> None:
+        await gate.same(rows)
+        stored.extend(rows[:, 0].tolist())
+
+    async def wait_once() -> None:
+        if not taken.is_set():
+            taken.set()
+            await go_on.wait()
+
+    async with anyio.create_task_group() as group:
+        async with af.serving.Model(with_queue(store)) as model:
+            await model.predict(rows_of(0))
+            await gate.began.wait()
+            session = Interrupted(running(model).consumers[0], "size", wait_once)
+            gate.event.set()
+            await model.predict(rows_of(1))
+            await taken.wait()
+            others = session.others
+
+            async def let_it_go_on() -> None:
+                for _ in range(200):  # the close is under way then
+                    await anyio.lowlevel.checkpoint()
+                go_on.set()
+
+            group.start_soon(let_it_go_on)
+    assert stored == [0, 1] and session.others > others
+
+
+async def test_a_drain_and_a_close_end_although_a_function_does_not(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(consumers_module, "_FLUSH", 0.05)
+    gate = Gate()
+    async with af.serving.Model(with_queue(gate.same)) as model:
+        await model.predict(rows_of(0))
+        await gate.began.wait()
+        await model.predict(np.concatenate([rows_of(number) for number in range(1, 4)]))
+        async with anyio.create_task_group() as group:
+            for _ in range(2):  # drains wake each other
+                group.start_soon(running(model).drain)
+    assert gate.stopped == 1
+    assert "elements of a queue are lost consumer=store elements=4" in caplog.text
+
+
+async def test_two_drains_and_two_closes_end_with_the_last_element() -> None:
+    gate, stored = Gate(), list[float]()
+
+    async def store(rows: Any) -> None:
+        await gate.same(rows)
+        stored.extend(rows[:, 0].tolist())
+
+    async with af.serving.Model(with_queue(store)) as model:
+        await model.predict(rows_of(0))
+        await gate.began.wait()
+        for work in (running(model).drain, running(model).close):
+            async with anyio.create_task_group() as group:
+                for _ in range(2):
+                    group.start_soon(work)
+                await anyio.wait_all_tasks_blocked()
+                gate.event.set()
+    assert stored == [0]
+
+
+async def test_a_consumer_ends_with_its_queue() -> None:
+    stored: list[float] = []
+    async with af.serving.Model(with_queue(lambda rows: stored.extend(rows[:, 0].tolist()))) as model:
+        await model.predict(rows_of(1))
+        (consumer,) = running(model).consumers
+        await consumer._session.run(consumer._ends.close)
+        assert consumer._work_task is not None
+        await consumer._work_task
+        assert stored == [1]
+        await model.drain()
+
+
+async def test_a_pipeline_with_a_queue_is_opened_again() -> None:
+    stored: list[float] = []
+    pipeline = with_queue(lambda rows: stored.extend(rows[:, 0].tolist()))
+    for number in range(2):
+        async with af.serving.Model(pipeline) as model:
+            await model.predict(rows_of(number))
+    assert stored == [0, 1]
+
+
+async def test_all_stages_close_although_one_does_not_close_well() -> None:
+    closed: list[str] = []
+
+    @contextlib.asynccontextmanager
+    async def resource(name: str) -> AsyncIterator[str]:
+        yield name
+        closed.append(name)
+        if name != "second":
+            raise OSError(f"{name} was gone")
+
+    def plain(held: str, rows: Any) -> Any:
+        return rows
+
+    with af.serving.Pipeline() as pipeline:
+        rows = af.placeholder(af.float32, [None, 3], name="rows")
+        first = pipeline.function("first", plain, [rows], af.float32, resource=lambda: resource("first"))
+        second = pipeline.function("second", plain, [first], af.float32, resource=lambda: resource("second"))
+        queue = af.FIFOQueue(9, [af.float32], [[3]])
+        pipeline.consumer("store", queue, plain, resource=lambda: resource("store"))
+    pipeline.serves({"rows": rows}, {"rows": second})
+    for _ in range(2):  # it can be opened again
+        model = await af.serving.Model(pipeline).__aenter__()
+        np.testing.assert_array_equal(await model.predict(rows_of(1)), rows_of(1))
+        session = model._session
+        with pytest.raises(OSError, match="first was gone"):
+            await model.close()
+        assert session is not None
+        with pytest.raises(FailedPreconditionError, match="closed"):
+            await session.run([])
+        await model.close()
+    assert sorted(closed) == ["first", "first", "second", "second", "store", "store"]
+
+
+def test_a_pipeline_whose_event_loop_has_ended_is_opened_on_another() -> None:
+    pipeline = of_function(lambda rows: rows)
+    first = asyncio.new_event_loop()
+    model = af.serving.Model(pipeline)
+    first.run_until_complete(model.__aenter__())
+    first.close()
+
+    async def use() -> None:
+        async with af.serving.Model(pipeline) as model:
+            np.testing.assert_array_equal(await model.predict(rows_of(1)), rows_of(1))
+
+    asyncio.run(use())
+    with pytest.warns(ResourceWarning, match="never closed"):
+        del model
+        gc.collect()
 
 
 # ---- a server

@@ -248,7 +248,7 @@ class Pipeline(Flow):
         with self.graph.as_default():
             taken = placeholder(int32, [], name=f"{name}_taken")
             first, more = _listed(queue.dequeue_many(1)), _listed(queue.dequeue_many(taken))
-            ends = Ends(first, more, taken, queue.size())
+            ends = Ends(first, more, taken, queue.size(), queue.close())
         declared = _Declared(lambda: FunctionWorker(function, resource), policy, policy.batching or Batching(), True)
         self._consumers[name] = ends, declared
 
@@ -315,7 +315,7 @@ class Pipeline(Flow):
 
     async def open(self, session: Session) -> RunningPipeline:
         """See `Flow`. Raises FailedPreconditionError if it is open, and whatever a stage raises that can't be opened."""
-        if self._running is not None:
+        if self._running is not None and not self._running.has_ended:
             raise FailedPreconditionError("The pipeline is open in another model; it is open once at a time.")
         stages = {
             name: Stage(name, each.worker(), each.policy, each.batching, each.has_rows)

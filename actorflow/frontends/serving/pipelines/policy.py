@@ -14,7 +14,8 @@ from actorflow.public import public
 class StagePolicy:
     """Batches, time and restarts of a stage.
 
-    A restart closes the model or resource of the stage, and opens it again; then the stage runs the same rows once more.
+    A restart closes the model or resource of the stage, and opens it again; then the stage runs the same rows once more. A stage
+    that could not be opened again is opened by the next request that finds a restart left.
 
     Example:
         >>> policy = af.serving.StagePolicy(timeout=0.5, restarts=2)
@@ -27,7 +28,8 @@ class StagePolicy:
         timeout: the most seconds that a request spends in the stage, its wait included; no limit of its own unless given.
         restarts: the most restarts within a time; 0 never restarts.
         within: that time, in seconds. A restart that is not left fails the request; later restarts are left again.
-        delay: how many seconds a restart waits before it opens, twice as long each time within `within`.
+        delay: how many seconds a restart waits before it opens, twice as long each time within `within`, and no
+            longer than that.
         restart_on: the exceptions that a restart may mend.
 
     Raises:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
 import anyio
 
@@ -26,6 +27,12 @@ class RunningPipeline:
         self, stages: Mapping[str, Stage], consumers: Sequence[Consumer], closed: Callable[[RunningPipeline], None]
     ) -> None:
         self.stages, self.consumers, self._closed = dict(stages), list(consumers), closed
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its event loop has ended, on which alone it can be closed."""
+        return self._loop.is_closed()
 
     @property
     def _every(self) -> list[Stage | Consumer]:
@@ -42,17 +49,19 @@ class RunningPipeline:
             raise
 
     async def drain(self) -> None:
-        """Waits until the queues are empty; requests wait for their stages themselves."""
-        for consumer in self.consumers:
-            await consumer.drain()
+        """Waits until the queues are empty, for some seconds; requests wait for their stages themselves."""
+        await asyncio.gather(*[consumer.drain() for consumer in self.consumers])
 
     async def close(self) -> None:
-        """Ends the requests in stages, empties the queues, and closes all workers."""
-        for stage in self.stages.values():
-            await stage.close()
-        for consumer in self.consumers:
-            await consumer.close()
-        self._closed(self)
+        """Ends the requests in stages, empties the queues, and closes all workers, also where some of them fail."""
+        try:
+            ends = [await _outcome(stage.close()) for stage in self.stages.values()]
+            ends += await asyncio.gather(*[_outcome(consumer.close()) for consumer in self.consumers])
+        finally:
+            self._closed(self)
+        for error in ends:
+            if error is not None:
+                raise error
 
     def says(self) -> str:
         """Its stages, in a line."""
@@ -81,3 +90,12 @@ class RunningPipeline:
             means = (f"{each.rows / steps:.1f}", f"{each.seconds / steps * 1e3:.2f}")
             rows.append((each.name, *map(str, counts), *means, str(each.failed), str(each.restarts)))
         return rows
+
+
+async def _outcome(work: Awaitable[None]) -> Exception | None:
+    """The error of some work, if there is any."""
+    try:
+        await work
+    except Exception as error:
+        return error
+    return None

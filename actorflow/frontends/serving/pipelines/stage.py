@@ -14,6 +14,7 @@ import numpy as np
 from actorflow.base.reports.logs import get_logger
 from actorflow.engine.batching.batcher import Batcher
 from actorflow.engine.batching.rows import Batching
+from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.errors import DeadlineExceededError, UnavailableError
 from actorflow.frontends.serving.pipelines.policy import StagePolicy
@@ -25,6 +26,9 @@ _LOG = get_logger("serving")
 class Restarts:
     """Opens a worker, and opens it again where an error asks for it.
 
+    A restart belongs to no request: a request that is given up meanwhile does not stop it, and the next request finds it under
+    way, or finds the worker open. A worker that could not be opened again is opened by a later request.
+
     Args:
         name: the name of the stage.
         worker: the worker.
@@ -35,10 +39,20 @@ class Restarts:
         self._name, self._worker, self._policy = name, worker, policy
         self._times: deque[float] = deque()
         self._turn = asyncio.Lock()
-        self._is_open = False
+        self._tasks = BackgroundTasks()
+        self._restart: asyncio.Task[Any] | None = None
+        self._scope: anyio.CancelScope | None = None
+        self._is_open = self._is_closed = False
         self._opening = 0
+        self._failure: Exception | None = None
+        """Why the worker could not be opened again."""
         self.count = 0
         """Restarts since the pipeline was opened."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the worker is open."""
+        return self._is_open
 
     async def open(self) -> None:
         """Opens the worker. Raises whatever that raises."""
@@ -49,53 +63,91 @@ class Restarts:
         await self._worker.open()
         self._is_open = True
         self._opening += 1
+        self._failure = None
 
     async def close(self) -> None:
-        """Closes the worker."""
+        """Stops a restart, and closes the worker. Later runs are refused."""
+        self._is_open, self._is_closed = False, True
+        if self._scope is not None:
+            self._scope.cancel()
         async with self._turn:
-            self._is_open = False
             await self._worker.close()
+        await self._tasks.close()
 
     async def run(self, arrays: Sequence[Any]) -> list[Any]:
         """The outputs of the worker, after restarts if they are needed.
 
         Raises:
-            UnavailableError: the worker is closed, and no restart is left.
+            UnavailableError: the worker is closed, or could not be opened again and no restart is left.
             Exception: whatever the worker raises, if no restart may mend it or none is left.
         """
         while True:
             opening = self._opening
-            try:
-                if not self._is_open:
-                    raise UnavailableError(f"The stage {self._name!r} is not open.")
-                return await self._worker.run(arrays)
-            except Exception as error:
-                if not self._policy.restarts_on(error) or not await self._again(opening, error):
-                    raise
+            error: Exception
+            if self._is_open:
+                try:
+                    return await self._worker.run(arrays)
+                except Exception as failure:
+                    if not self._policy.restarts_on(failure):
+                        raise
+                    error = failure
+            else:
+                error = self._closed_error()
+            if not await self._again(opening, error):
+                try:
+                    raise error
+                finally:
+                    del error  # its traceback has this frame, and so the arrays
+
+    def _closed_error(self) -> UnavailableError:
+        failure = self._failure
+        reason = "" if failure is None else f": {type(failure).__name__}: {failure}"
+        error = UnavailableError(f"The stage {self._name!r} is not open{reason}".rstrip(".") + ".")
+        error.__cause__ = failure
+        return error
 
     async def _again(self, opening: int, error: Exception) -> bool:
         """Restarts the worker unless another request has done so meanwhile. Whether it may run again."""
-        async with self._turn:
-            if self._opening != opening and self._is_open:
-                return True
-            now = time.monotonic()
-            while self._times and self._times[0] < now - self._policy.within:
-                self._times.popleft()
-            if len(self._times) >= self._policy.restarts:
-                _LOG.error("a stage has no restart left", stage=self._name, error=str(error))
+        if self._is_closed:
+            return False
+        if self._is_open and self._opening != opening:
+            return True
+        if self._restart is None or self._restart.done():
+            delay = self._delay(error)
+            if delay is None:
                 return False
-            delay = self._policy.delay * 2 ** len(self._times)
-            self._times.append(now)
-            self.count += 1
-            _LOG.warning("a stage restarts", stage=self._name, error=str(error), restart=self.count)
             self._is_open = False
-            await self._close_quietly()
-            await anyio.sleep(delay)
-            try:
-                await self._open()
-            except Exception as failure:
-                _LOG.error("a stage can't be opened", stage=self._name, error=str(failure))
-            return True  # the run says what is wrong, if it did not open
+            self._restart = self._tasks.start(self._reopen(delay))
+        if self._restart is not None:
+            await asyncio.wait({self._restart})
+        return True  # the next run says what is wrong, if it did not open
+
+    def _delay(self, error: Exception) -> float | None:
+        """The seconds before a restart, which is counted; None if none is left."""
+        now = time.monotonic()
+        while self._times and self._times[0] < now - self._policy.within:
+            self._times.popleft()
+        if len(self._times) >= self._policy.restarts:
+            _LOG.error("a stage has no restart left", stage=self._name, error=str(error))
+            return None
+        delay = min(self._policy.delay * 2.0 ** min(len(self._times), 64), self._policy.within)
+        self._times.append(now)
+        self.count += 1
+        _LOG.warning("a stage restarts", stage=self._name, error=str(error), restart=self.count)
+        return delay
+
+    async def _reopen(self, delay: float) -> None:
+        with anyio.CancelScope() as self._scope:
+            async with self._turn:
+                if self._is_closed:
+                    return
+                await self._close_quietly()
+                await anyio.sleep(delay)
+                try:
+                    await self._open()
+                except Exception as failure:
+                    self._failure = failure
+                    _LOG.error("a stage can't be opened", stage=self._name, error=str(failure))
 
     async def _close_quietly(self) -> None:
         try:
@@ -140,8 +192,10 @@ class Stage:
 
     async def close(self) -> None:
         """Ends its requests, and closes its worker."""
-        await self._batcher.close()
-        await self._restarts.close()
+        try:
+            await self._batcher.close()
+        finally:
+            await self._restarts.close()
 
     async def call(self, *values: Any) -> list[Any]:
         """The outputs for the inputs of a request.

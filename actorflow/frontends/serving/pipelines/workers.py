@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -11,8 +12,9 @@ from typing import Any, Protocol
 import anyio
 import numpy as np
 
-from actorflow.base.process import machine
+from actorflow.base.process import forks, machine
 from actorflow.engine.batching.rows import Batching
+from actorflow.errors import CancelledError, FailedPreconditionError, UnavailableError
 from actorflow.frontends.serving.model import Model
 
 
@@ -57,11 +59,22 @@ class ModelWorker:
         self.model = model
 
     async def run(self, arrays: Sequence[Any]) -> list[Any]:
-        """The outputs of a step. Raises OpError."""
+        """The outputs of a step.
+
+        Raises:
+            UnavailableError: a task of its cluster was restarted, and the values of the model are lost.
+            OpError: whatever the step raises.
+        """
         model = self.model
         assert model is not None
         call = model.call(model.signature(self.signature), dict(zip(self.inputs, arrays)), self.outputs)
-        values: Mapping[str, Any] = call.named(await model.run(call, None))
+        try:
+            values: Mapping[str, Any] = call.named(await model.run(call, None))
+        except FailedPreconditionError as error:
+            if self.target is None:
+                raise
+            # the variables had values when the model was opened
+            raise UnavailableError(f"The model {self.path!r} has lost its values at {self.target}: {error}") from error
         return [values[name] for name in self.outputs]
 
     async def close(self) -> None:
@@ -97,15 +110,25 @@ class FunctionWorker:
         if hasattr(type(manager), "__aenter__"):
             self._values = (await self._held.enter_async_context(manager),)
         else:
-            self._values = (await machine.on_thread(lambda: self._held.enter_context(manager)),)
+            visit = _Visit(manager)
+            self._held.push_async_exit(visit.leave)
+            self._values = (await visit.enter(),)
 
     async def run(self, arrays: Sequence[Any]) -> list[Any]:
         """The results of the function as arrays. Raises whatever it raises."""
         values = (*self._values, *arrays)
-        if inspect.iscoroutinefunction(self.function):
-            result = await self.function(*values)
-        else:
-            result = await machine.on_own_thread(self.function, *values)
+        try:
+            if inspect.iscoroutinefunction(self.function):
+                result = await self.function(*values)
+            else:
+                result = await machine.on_own_thread(self.function, *values)
+                if inspect.isawaitable(result):  # of an object that is called, or behind a decorator
+                    result = await result
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            raise CancelledError("What the function of a stage waited for was cancelled.") from None
         several = [] if result is None else result if isinstance(result, (list, tuple)) else [result]
         return [np.asarray(value) for value in several]
 
@@ -114,3 +137,37 @@ class FunctionWorker:
         held, self._held, self._values = self._held, contextlib.AsyncExitStack(), ()
         with anyio.CancelScope(shield=True):
             await held.aclose()
+
+
+class _Visit:
+    """An ordinary context manager that is entered and left on threads, so that it holds no event loop up. If the caller is
+    cancelled while a thread enters it, that thread leaves it again.
+
+    Args:
+        manager: the context manager.
+    """
+
+    def __init__(self, manager: contextlib.AbstractContextManager[Any]) -> None:
+        self._manager = manager
+        self._lock = forks.new_lock()
+        self._is_inside = self._is_left = False
+
+    async def enter(self) -> Any:
+        """Enters it. Gives its value."""
+        return await machine.on_thread(self._enter)
+
+    def _enter(self) -> Any:
+        value = self._manager.__enter__()
+        with self._lock:
+            self._is_inside = True
+            is_left = self._is_left
+        if is_left:
+            self._manager.__exit__(None, None, None)
+        return value
+
+    async def leave(self, kind: Any, error: Any, trace: Any) -> bool | None:
+        """Leaves it, as `__aexit__` does."""
+        with self._lock:
+            self._is_left = True
+            is_inside = self._is_inside
+        return await machine.on_thread(self._manager.__exit__, kind, error, trace) if is_inside else None
