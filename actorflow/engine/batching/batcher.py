@@ -376,8 +376,13 @@ class Batcher:
         queues, self._queues, self._waiting = self._queues, {}, 0
         for request in chain(*queues.values()):
             request.settle(None, UnavailableError("The model was closed."))
-        await self._tasks.close()
-        self._rest()
+        self._tasks.closed = True  # for requests that come from now on
+        try:
+            with anyio.CancelScope(shield=True):
+                await asyncio.sleep(0)  # the task of each step begins: cancelled before, it would settle no request
+        finally:
+            await self._tasks.close()
+            self._rest()
 
 
 def _since(queue: deque[PendingRequest]) -> float:

@@ -344,11 +344,13 @@ class Model:
 
     async def _first_step(self, name: tuple[Any, ...], arrays: list[Any], timeout: float | None) -> list[Any]:
         """The same before there is a plan."""
-        assert self._session is not None
+        session = self._session
+        if session is None:  # its parts are being closed
+            raise UnavailableError("The model was closed.")
         signature = self.signatures[name[0]]
         tensors = [signature.outputs[key].tensor for key in name[1]]
         feeds = [port.tensor for port in signature.inputs.values()]
-        call = self._calls[name] = await self._session.make_callable(tensors, feeds)
+        call = self._calls[name] = await session.make_callable(tensors, feeds)
         if len(self._calls) > _CALLS:  # clients choose the outputs
             self._calls.popitem(last=False)
         running = call(*arrays)

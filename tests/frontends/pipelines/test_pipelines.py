@@ -742,6 +742,26 @@ async def test_all_stages_close_although_one_does_not_close_well() -> None:
     assert sorted(closed) == ["first", "first", "second", "second", "store", "store"]
 
 
+async def test_a_request_that_comes_while_the_stages_close_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    close, begun, go_on = RunningPipeline.close, anyio.Event(), anyio.Event()
+
+    async def slow(part: RunningPipeline) -> None:
+        begun.set()
+        await go_on.wait()
+        await close(part)
+
+    monkeypatch.setattr(RunningPipeline, "close", slow)
+    model = await af.serving.Model(of_function(lambda rows: rows)).__aenter__()
+    batcher = model._batcher
+    assert batcher is not None
+    async with anyio.create_task_group() as group:
+        group.start_soon(model.close)
+        await begun.wait()
+        with pytest.raises(UnavailableError, match="The model was closed"):  # as if it had come just before
+            await batcher.submit(("serving_default", ("result",)), [rows_of(1)], None, None)
+        go_on.set()
+
+
 def test_a_pipeline_whose_event_loop_has_ended_is_opened_on_another() -> None:
     pipeline = of_function(lambda rows: rows)
     first = asyncio.new_event_loop()

@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import numpy as np
 import pytest
+from patience import PATIENCE
 
 from actorflow.engine.batching.batcher import Batcher
 from actorflow.engine.batching.rows import Batching
@@ -292,6 +293,17 @@ async def test_what_waits_at_the_end_is_told(steps: Steps) -> None:
         await steps.batcher.close()
     with pytest.raises(UnavailableError):
         await steps.ask(1)
+
+
+@pytest.mark.parametrize("turn", range(4))
+async def test_a_request_that_comes_just_before_the_end_is_told(turn: int, steps: Steps) -> None:
+    steps.gate.clear()
+    answer = asyncio.ensure_future(steps.ask(1))
+    await turns(turn)  # it has not come, waits, has a step that has not begun, or runs
+    await steps.batcher.close()
+    with anyio.fail_after(PATIENCE), pytest.raises(UnavailableError, match="The model was closed"):
+        await answer
+    await steps.batcher.drain()
 
 
 @pytest.mark.parametrize("options", [{"max_size": 0}, {"max_delay": -1}, {"sizes": (4, 2)}, {"sizes": (1, 2)}])
