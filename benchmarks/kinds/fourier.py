@@ -71,17 +71,17 @@ def filter_slopes(m: Model, rows: int, size: int) -> Parts:
     return (x,), (m.floats(rows, size),), lib.gradients(loss, x)[0], None
 
 
-def frames(m: Model, rows: int, size: int) -> Parts:
-    """The gradient of a loss of short-time transforms."""
+def planes(m: Model, rows: int, size: int) -> Parts:
+    """The gradient of the difference of the spectra of real matrices from others."""
     lib = m.lib
-    x = lib.placeholder(lib.float32, [rows, 4 * size])
-    loss = lib.reduce_sum(lib.square(lib.abs(lib.signal.stft(x, size, (size + 1) // 2))))
-    return (x,), (m.floats(rows, 4 * size),), lib.gradients(loss, x)[0], None
+    x = lib.placeholder(lib.float32, [rows, size])
+    loss = lib.reduce_sum(lib.square(lib.abs(lib.signal.rfft2d(x)) - 1.0))
+    return (x,), (m.floats(rows, size),), lib.gradients(loss, x)[0], None
 
 
 PROGRAMS: tuple[Callable[..., Parts], ...] = (
     *(complex_filter, real_filter, power),
-    *(slopes, real_slopes, filter_slopes, frames),
+    *(slopes, real_slopes, filter_slopes, planes),
 )
 CASES = tuple(
     Case(

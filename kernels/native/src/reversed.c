@@ -13,6 +13,23 @@ INLINED void blocks_back(const char *x, int64_t step, char *out, int64_t count, 
     for (int64_t i = 0; i < count; i++, x += step, out += block) memcpy(out, x, block);
 }
 
+/* Pixels of three bytes, five at a time where the processor moves bytes of a vector anywhere. The vector has a byte more, which the next
+ * pixels overwrite. */
+static void pixels_back(const char *x, int64_t step, char *out, int64_t count) {
+    int64_t i = 0;
+#if !defined(__clang__) && (defined(__SSSE3__) || defined(__aarch64__))
+    typedef uint8_t Bytes __attribute__((vector_size(16)));
+    const Bytes from = {13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, 0};
+    for (; step == -3 && i + 6 <= count; i += 5, x -= 15, out += 15) {
+        Bytes five;
+        memcpy(&five, x - 13, sizeof(five));
+        five = __builtin_shuffle(five, from);
+        memcpy(out, &five, sizeof(five));
+    }
+#endif
+    blocks_back(x, step, out, count - i, 3);
+}
+
 static void reversed_lines(int64_t begin, int64_t count, const void *given) {
     const Reversed *p = given;
     int last = p->rank - 1;
@@ -24,7 +41,7 @@ static void reversed_lines(int64_t begin, int64_t count, const void *given) {
         for (int d = last - 1; d >= 0; rest /= p->sizes[d--]) from += rest % p->sizes[d] * p->steps[d];
         switch (p->block) {
         case 1: blocks_back(from, step, out, line, 1); break;
-        case 3: blocks_back(from, step, out, line, 3); break;
+        case 3: pixels_back(from, step, out, line); break;
         case 4: blocks_back(from, step, out, line, 4); break;
         case 8: blocks_back(from, step, out, line, 8); break;
         case 12: blocks_back(from, step, out, line, 12); break;
