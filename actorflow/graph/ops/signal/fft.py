@@ -219,8 +219,8 @@ _REAL_BACKWARD = {1: irfft_op, 2: irfft2d_op, 3: irfft3d_op}
 
 def _fitted(x: Tensor, source: Tensor, rank: int) -> Tensor:
     """`x` with its last `rank` dimensions cut, or filled up with zeros at their ends, to those of `source`."""
-    own, wanted = (tensor.static_shape for tensor in (x, source))
-    if own is not None and wanted is not None and own[-rank:] == wanted[-rank:] and is_static(own[-rank:]):
+    own, target = (tensor.static_shape for tensor in (x, source))
+    if own is not None and target is not None and own[-rank:] == target[-rank:] and is_static(own[-rank:]):
         return x
     whole, sizes = shape(x), shape(source)[-rank:]
     batch = whole[:-rank]
