@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import actorflow as af
 import actorflow.compat.v1 as tf
 from actorflow import errors
+from actorflow.engine.runtime.diagnostics.faults import located
 
 CLASSES = [
     kind
@@ -90,3 +92,18 @@ def test_an_error_of_a_python_function_keeps_its_class(graph: af.Graph) -> None:
 
     with tf.Session() as session, pytest.raises(tf.errors.OutOfRangeError, match="no more rows"):
         session.run(tf.py_func(end, [], tf.float32))
+
+
+@pytest.mark.parametrize(
+    ("op", "words"),
+    [
+        ("_Send", "it carries a result of sum"),
+        ("_Recv", "it carries a result of sum"),
+        ("Mul", "it computes the gradient of sum"),
+    ],
+)
+def test_an_error_says_what_a_node_does_for_the_node_that_it_comes_from(op: str, words: str) -> None:
+    node = SimpleNamespace(name="sum/1", op=op, inputs=(), where=None, origin="sum")
+    plan_node: Any = SimpleNamespace(region=None, node=node)
+    device: Any = SimpleNamespace(name="/job:localhost/replica:0/task:0/device:CPU:0")
+    assert words in str(located(af.errors.UnavailableError("The connection broke."), plan_node, device))

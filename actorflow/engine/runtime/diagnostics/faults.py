@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _INPUTS = "_actorflow_inputs"
 _MOST_INPUTS = 8
+_TRANSFERS = ("_Send", "_Recv")
+"""Ops of nodes that carry a tensor to another device: their origin is its node."""
 _INVALID = (ValueError, TypeError, IndexError, ZeroDivisionError, OverflowError, np.linalg.LinAlgError)
 
 
@@ -58,7 +60,8 @@ def located(
     facts: dict[str, Any] = {"node": node.name, "op": node.op, "device": device.name, "where": node.where}
     details = _inputs(node, kinds) if node.inputs else []
     if node.origin is not None:
-        details.append(f"it computes the gradient of {node.origin}")
+        computes = "carries a result" if node.op in _TRANSFERS else "computes the gradient"
+        details.append(f"it {computes} of {node.origin}")
     if explain is not None and isinstance(error, (ResourceExhaustedError, MemoryError)):
         details.extend(explain())
     facts["details"] = details
