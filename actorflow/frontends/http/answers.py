@@ -11,6 +11,12 @@ JSON, TEXT = b"application/json", b"text/plain; charset=utf-8"
 SMALL = 64 << 10
 """Bytes of a body that is counted nowhere: large bodies keep no small body out."""
 
+SINGLE = frozenset(
+    (b"authorization", b"content-encoding", b"content-length", b"expect", b"inference-header-content-length", b"origin")
+    + (b"host", b"sec-fetch-site", b"timeout-ms", b"x-request-timeout")
+)
+"""Headers that a request has once: of two, another program might take the other header."""
+
 Body = bytes | list[bytes]
 """The body of a request, or its parts."""
 Answer = tuple[int, bytes, bytes, tuple[tuple[bytes, bytes], ...]]
@@ -53,6 +59,11 @@ class Request(NamedTuple):
 
 class TooLargeError(InvalidArgumentError):
     """A body is larger than the site takes."""
+
+
+def refused(status: int, text: str) -> Answer:
+    """The answer to a request that is none of HTTP as it is understood here; `text` says why."""
+    return status, JSON, b'{"error":"%s"}' % text.encode(), ()
 
 
 def too_long(headers: Mapping[bytes, bytes], most: int) -> TooLargeError | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,6 +29,10 @@ _LINGERS = 5.0
 _LINES = {status.value: b"HTTP/1.1 %d %s\r\n" % (status.value, status.phrase.encode()) for status in HTTPStatus}
 
 
+_GOES_ON, _CLOSES, _KEEPS = b"\r\n", b"connection: close\r\n\r\n", b"connection: keep-alive\r\n\r\n"
+"""The end of a head: the connection goes on, it closes, and it goes on for a client of HTTP/1.0, which has to be told."""
+
+
 class _Refusal(NamedTuple):
     """An answer that is known already; the connection ends with it."""
 
@@ -37,16 +41,16 @@ class _Refusal(NamedTuple):
 
 
 def _head(
-    status: int, kind: bytes, length: bytes, more: Sequence[tuple[bytes, bytes]], keeps: bool, is_chunked: bool = False
+    status: int, kind: bytes, length: bytes, more: Sequence[tuple[bytes, bytes]], ends: bytes, is_chunked: bool = False
 ) -> bytes:
-    """The head of an answer, whose line about its length is `length`."""
+    """The head of an answer, whose lines about its length and about the end of the connection are `length` and `ends`."""
     line = _LINES.get(status) or b"HTTP/1.1 %d Unknown\r\n" % status
     parts = [b"%bcontent-type: %b\r\n%b" % (line, kind, length)]
     for named in more:
         parts.append(b"%b: %b\r\n" % named)
     if is_chunked:
         parts.append(b"transfer-encoding: chunked\r\n")
-    parts.append(b"\r\n" if keeps else b"connection: close\r\n\r\n")
+    parts.append(ends)
     return b"".join(parts)
 
 
@@ -159,7 +163,7 @@ class Connection(asyncio.Protocol):
             return
         item = self._waiting.popleft()
         if isinstance(item, _Refusal):
-            self._write(item.method, item.answer, False)
+            self._write(item.method, item.answer, _CLOSES)
             return
         self._waiting_bytes -= _size(item[1])
         if self.is_paused:
@@ -200,23 +204,18 @@ class Connection(asyncio.Protocol):
 
     async def _stream(self, head: Head, answer: Streamed) -> None:
         """Sends an answer in parts as they come. One part waits in memory at most, while the client takes none."""
-        keeps = head.keeps and not self._server.is_ending and head.takes_chunks
+        is_chunked = head.takes_chunks
+        keeps = head.keeps and not self._server.is_ending and is_chunked
+        has_parts = head.request.method != "HEAD"
         scope = anyio.CancelScope()
         if answer.is_endless:
             self._endless = scope
-            if self._server.is_ending:
-                scope.cancel()
         try:
-            self.transport.write(_head(answer.status, answer.kind, b"", answer.more, keeps, head.takes_chunks))
+            ends = _GOES_ON if keeps else _CLOSES
+            self.transport.write(_head(answer.status, answer.kind, b"", answer.more, ends, is_chunked))
             with scope:
-                async for part in answer.parts:
-                    while self.is_full:
-                        self._takes_more.clear()
-                        await self._takes_more.wait()
-                    if not part:  # an empty chunk would end the answer
-                        continue
-                    self._since = self._server.now()
-                    self.transport.write(b"%x\r\n%b\r\n" % (len(part), part) if head.takes_chunks else part)
+                if has_parts and not (answer.is_endless and self._server.is_ending):
+                    await self._send_parts(answer.parts, is_chunked)
         except Exception as error:
             _LOG.error("an answer in parts failed", path=head.request.path[:200], exc_info=error)
             self.transport.abort()
@@ -228,13 +227,23 @@ class Connection(asyncio.Protocol):
         self._request = None
         self._site.give(self._held_now)
         self._held, self._held_now = self._held - self._held_now, 0
-        if head.takes_chunks:
+        if is_chunked and has_parts:
             self.transport.write(b"0\r\n\r\n")
         self._since = self._server.now()
         if not keeps or self._server.is_ending:
             self._end()
         self._wait()
         self._next()
+
+    async def _send_parts(self, parts: AsyncGenerator[bytes, None], is_chunked: bool) -> None:
+        async for part in parts:
+            while self.is_full:
+                self._takes_more.clear()
+                await self._takes_more.wait()
+            if not part:  # an empty chunk would end the answer
+                continue
+            self._since = self._server.now()
+            self.transport.write(b"%x\r\n%b\r\n" % (len(part), part) if is_chunked else part)
 
     def _answered(self, answer: Answer) -> None:
         """The answer to the request is there."""
@@ -244,7 +253,9 @@ class Connection(asyncio.Protocol):
         self._held, self._held_now = self._held - self._held_now, 0
         at_once, self._pending = self._is_in_turn, None
         self._rests = at_once  # others of the loop have their turn
-        self._write(request.request.method, answer, request.keeps and not self._server.is_ending)
+        keeps = request.keeps and not self._server.is_ending
+        ends = (_GOES_ON if request.takes_chunks else _KEEPS) if keeps else _CLOSES
+        self._write(request.request.method, answer, ends)
         if at_once:
             self._server.loop.call_soon(self._go_on)
         elif self._waiting or self.reader.expects:
@@ -257,11 +268,12 @@ class Connection(asyncio.Protocol):
         self._next()
         self._wait()
 
-    def _write(self, method: str, answer: Answer, keeps: bool) -> None:
+    def _write(self, method: str, answer: Answer, ends: bytes) -> None:
         if self.transport.is_closing():
             return
+        keeps = ends is not _CLOSES
         status, kind, body, more = answer
-        parts = [_head(status, kind, b"content-length: %d\r\n" % len(body), more, keeps)]
+        parts = [_head(status, kind, b"content-length: %d\r\n" % len(body), more, ends)]
         if method == "HEAD":
             body = b""
         self._since = self._server.now()

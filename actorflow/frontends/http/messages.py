@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TypeVar
 
 import anyio
@@ -82,6 +82,9 @@ async def send_answer(
         tasks: watch the client.
     """
     if isinstance(answer, Streamed):
+        if method == "HEAD":
+            await answer.parts.aclose()
+            answer = answer._replace(parts=_nothing())
         await _send_streamed(answer, receive, send, tasks)
         return
     status, kind, body, more = answer
@@ -91,6 +94,13 @@ async def send_answer(
     for at in range(0, len(body) - _PART, _PART):
         await send({"type": "http.response.body", "body": body[at : at + _PART], "more_body": True})
     await send({"type": "http.response.body", "body": body[-(len(body) % _PART or _PART) :]})
+
+
+async def _nothing() -> AsyncGenerator[bytes, None]:
+    """The parts of an answer to HEAD."""
+    parts: tuple[bytes, ...] = ()
+    for part in parts:
+        yield part
 
 
 async def _send_streamed(answer: Streamed, receive: Receive, send: Send, tasks: BackgroundTasks | None) -> None:

@@ -7,22 +7,16 @@ found then.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import urllib.parse
 from typing import Any, NamedTuple, Protocol
 
 from actorflow.errors import Overloaded
-from actorflow.frontends.http.answers import JSON, SMALL, Answer, Body, Request, TooLargeError
+from actorflow.frontends.http.answers import SINGLE, SMALL, Answer, Body, Request, TooLargeError, refused
 from actorflow.frontends.http.site import Site
 
 _MOST_HEAD = 64 << 10
 _LONG_HEAD = f"The head of a request has more than {_MOST_HEAD} bytes."
-_SINGLE = frozenset(
-    (b"authorization", b"content-encoding", b"content-length", b"expect", b"inference-header-content-length", b"origin")
-    + (b"sec-fetch-site", b"timeout-ms", b"x-request-timeout")
-)
-"""Headers that a request has once: of two, another program might take the other header."""
 _FREE_CHUNKS, _LEAST_CHUNK = 1 << 15, 64
 """Parts of a body that may be small, and the bytes that all of them have in the mean beyond that number."""
 _MOST_KNOWN = 4 << 10
@@ -94,6 +88,7 @@ class Reader:
         self._url, self._headers, self._parts, self._size = b"", {}, [], 0  # type: ignore[var-annotated]
         self._method, self._path, self._query, self._hosts = "GET", "/", b"", 0
         self._double, self._chunks, self._trailers, self._held = "", 0, 0, 0
+        self._head_size = 0
         self.in_body = self.expects = False
 
     def feed(self, data: bytes) -> None:
@@ -167,9 +162,10 @@ class Reader:
                 self._refuse(431, _LONG_HEAD)
             return
         name = name.lower()
+        self._head_size += len(name) + len(value) + len(": \r\n")
         self._hosts += name == b"host"
         if name in self._headers:
-            if name in _SINGLE:
+            if name in SINGLE:
                 self._double = name.decode("latin-1")
             elif name == b"transfer-encoding":
                 value = self._headers[name] + b", " + value
@@ -181,34 +177,46 @@ class Reader:
             return
         headers = self._headers
         self._method = self._parser.get_method().decode("latin-1")
-        target, _, self._query = self._url.partition(b"?")
-        path = target.decode("latin-1")
-        if not path.startswith("/") and self._method != "CONNECT":
-            with contextlib.suppress(ValueError):
-                whole = urllib.parse.urlsplit(path)
-                path = whole.path or "/"
-                if whole.netloc:  # it counts, whatever the header says
-                    headers[b"host"] = whole.netloc.encode("latin-1")
+        target, _, self._query = self._url.partition(b"#")[0].partition(b"?")
+        path = self._path_of(target.decode("latin-1"))
         self._path = urllib.parse.unquote(path) if "%" in path else path
+        version = self._parser.get_http_version()
         if self._method == "CONNECT":
             self._refuse(400, "No other protocol than HTTP/1.1 is known here.")
-        elif sum(map(len, headers)) + sum(map(len, headers.values())) + len(self._url) > _MOST_HEAD:
+        elif self._head_size + len(self._url) > _MOST_HEAD:
             self._refuse(431, _LONG_HEAD)
-        elif self._parser.get_http_version() not in ("1.0", "1.1"):
+        elif version not in ("1.0", "1.1"):
             self._refuse(505, "HTTP/1.1 and HTTP/1.0 are known here.")
+        elif not path:
+            self._refuse(400, "What a request asks for is a path, or an address with a host.")
+        elif version == "1.0" and b"transfer-encoding" in headers:
+            self._refuse(400, "HTTP/1.0 knows no transfer encodings.")
         elif headers.get(b"transfer-encoding", b"chunked").strip().lower() != b"chunked":
             self._refuse(501, "Of transfer encodings chunked alone is known here.")
-        elif self._double:
-            self._refuse(400, f"A request has one header {self._double}.")
-        elif self._hosts != 1 and (self._hosts or self._parser.get_http_version() != "1.0"):
+        elif self._hosts != 1 and (self._hosts or version != "1.0"):
             self._refuse(400, f"A request has one header Host, not {self._hosts}.")
+        elif self._double:
+            self._refuse(400, f"A request has a single header {self._double}.")
         elif self._parser.should_upgrade():
             return  # it comes again without
         elif (refusal := self._site.refusal(self._asked())) is not None:
             self._give_up(refusal)  # before the body is read
-        elif headers.get(b"expect", b"").lower() == b"100-continue":
+        elif version != "1.0" and headers.get(b"expect", b"").lower() == b"100-continue":
             self.expects = True
             self._listener.expect()
+
+    def _path_of(self, target: str) -> str:
+        """The path of what a request asks for; "" for what is no path. A host in it counts, whatever the header says."""
+        if target.startswith("/") or target == "*":
+            return target
+        try:
+            whole = urllib.parse.urlsplit(target)
+        except ValueError:
+            return ""
+        if whole.scheme not in ("http", "https") or not whole.netloc or "@" in whole.netloc:
+            return ""
+        self._headers[b"host"] = whole.netloc.encode("latin-1")
+        return whole.path or "/"
 
     def on_body(self, body: bytes) -> None:
         self.head_bytes, self.expects = 0, False
@@ -266,4 +274,4 @@ class Reader:
 
     def _refuse(self, status: int, text: str) -> None:
         if not self.is_ended:
-            self._give_up((status, JSON, b'{"error":"%s"}' % text.encode(), ()))
+            self._give_up(refused(status, text))

@@ -11,7 +11,17 @@ from actorflow.base.reports.logs import get_logger
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.errors import OpError
 from actorflow.frontends.ext.asgi import Message, Receive, Send
-from actorflow.frontends.http.answers import TEXT, Answer, Body, Request, Streamed, TooLargeError, too_long
+from actorflow.frontends.http.answers import (
+    SINGLE,
+    TEXT,
+    Answer,
+    Body,
+    Request,
+    Streamed,
+    TooLargeError,
+    refused,
+    too_long,
+)
 from actorflow.frontends.http.messages import send_answer
 
 _LOG = get_logger("http")
@@ -142,5 +152,12 @@ class Site(ABC):
         root = root.rstrip("/")
         if root and (path == root or path.startswith(f"{root}/")):  # "/apix" is not below "/api"
             path = path[len(root) :] or "/"
+        names = [name for name, _ in scope["headers"]]
+        double = [name for name in SINGLE.intersection(names) if names.count(name) > 1]
         request = Request(scope["method"], path, dict(scope["headers"]), scope.get("query_string", b""), root)
-        await send_answer(await self.respond(request, receive), request.method, receive, send, self.tasks)
+        answer: Answer | Streamed
+        if double:
+            answer = refused(400, f"A request has a single header {double[0].decode()}.")
+        else:
+            answer = await self.respond(request, receive)
+        await send_answer(answer, request.method, receive, send, self.tasks)
