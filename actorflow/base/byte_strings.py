@@ -30,7 +30,7 @@ def byte_strings(value: Any) -> np.ndarray[Any, Any]:
     Example:
         >>> from actorflow.base.byte_strings import byte_strings
         >>> byte_strings([["a", b"b"]])
-        array([[b'a', b'b']], dtype=object)
+        [[b'a' b'b']]
     """
     source = np.asarray(value, dtype=object, order="C")
     strings = _provided[0](source) if _provided else None
