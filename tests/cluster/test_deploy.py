@@ -337,7 +337,8 @@ def test_f55_probes_ask_for_different_things(kubernetes: dict[tuple[str, str], d
             assert found.timeout + 1 < probe["timeoutSeconds"]  # Python takes its time to start
         patience = probes["liveness"]["periodSeconds"] * probes["liveness"]["failureThreshold"]
         assert patience >= 60  # a task that computes is not killed
-        assert pod["terminationGracePeriodSeconds"] > process.DRAIN_SECONDS + 2
+        leaves = process.LEAVE_SECONDS if "--join" in str(container) else 0.0
+        assert pod["terminationGracePeriodSeconds"] > leaves + process.DRAIN_SECONDS + 2
 
 
 def test_f55_the_mode_of_the_mounted_keys_is_accepted(

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import numpy as np
 import pytest
 from channels import until
 from cluster.test_cli import command, lines_until
+from patience import PATIENCE
 
 import actorflow as af
 from actorflow import errors
@@ -23,6 +25,7 @@ from actorflow.cluster.client.inquiries import ask, query_status
 from actorflow.cluster.client.membership import leave, query_view, reserve
 from actorflow.cluster.config.credentials import Credentials, write_keys
 from actorflow.cluster.config.spec import ClusterSpec
+from actorflow.cluster.membership.rounds import Rounds
 from actorflow.cluster.membership.view import (
     GUEST,
     View,
@@ -349,6 +352,78 @@ async def test_nobody_joins_while_a_member_does_not_answer_until_it_is_declared_
         assert list(view.members) == ["/job:worker/task:0", "/job:worker/task:2"]
         await cluster.scale(worker=3)
         assert cluster.spec.task_indices("worker") == [0, 1, 2]
+
+
+async def test_two_tasks_that_are_lost_at_once_are_declared_so_in_any_order() -> None:
+    async with af.LocalCluster({"worker": 4}, transport="local") as cluster:
+        first, second = "/job:worker/task:1", "/job:worker/task:3"
+        await cluster.kill(first)
+        await cluster.kill(second)
+        with refused(errors.UnavailableError, f"since {second} does not answer"):
+            await leave(cluster.target, first, "lost")
+        await leave(cluster.target, second, "lost")
+        view = await leave(cluster.target, first, "lost")
+        assert list(view.members) == ["/job:worker/task:0", "/job:worker/task:2"]
+        await cluster.scale(worker=4)
+
+
+async def test_a_task_that_is_declared_lost_and_lives_hears_of_it_and_ends() -> None:
+    async with af.LocalCluster({"worker": 3}, transport="local") as cluster:
+        server = cluster._here["/job:worker/task:1"].server
+        await leave(cluster.target, "/job:worker/task:1", "lost")
+        with anyio.fail_after(PATIENCE):
+            await server.join()
+        assert server.draining
+
+
+async def test_while_a_task_waits_to_leave_with_its_variables_another_is_declared_lost() -> None:
+    with af.Graph().as_default() as graph, af.device("/job:ps/task:1"):
+        weights = af.Variable(np.zeros(3, np.float32), name="weights")
+    async with af.LocalCluster({"ps": 2, "worker": 1}, transport="local") as cluster:
+        async with af.Session(cluster.target, graph) as session:
+            await session.run(weights.initializer)
+        worker = cluster._here["/job:ps/task:1"].server.worker
+        worker.has_supervisor = True  # which may need the loss of the other task to go on
+        async with anyio.create_task_group() as group:
+
+            async def drain() -> None:
+                with refused(errors.FailedPreconditionError, "holds the only copy of weights"):
+                    await leave(coordinator, "/job:ps/task:1")
+                ends.append("drained")
+
+            ends: list[str] = []
+            coordinator = cluster.target_of("/job:ps/task:0")
+            group.start_soon(drain)
+            while not worker.leaving:
+                await anyio.lowlevel.checkpoint()
+            await cluster.kill("/job:worker/task:0")
+            await leave(coordinator, "/job:worker/task:0", "lost")
+            ends.append("lost")
+            worker.has_supervisor = False
+        assert ends == ["lost", "drained"]
+
+
+async def test_a_round_waits_no_more_for_a_member_that_is_declared_lost() -> None:
+    rounds, asked, answered = Rounds(), [], anyio.Event()
+
+    async def question(task: str, address: str) -> None:
+        asked.append(task)
+        if task == "lost":
+            await anyio.sleep_forever()
+        if task == "slow":
+            await answered.wait()
+
+    with anyio.fail_after(PATIENCE):
+        async with anyio.create_task_group() as group:
+            group.start_soon(rounds.ask, [("lost", "a:1"), ("slow", "b:1"), ("here", "c:1")], question)
+            await anyio.wait_all_tasks_blocked()
+            rounds.give_up("lost")
+            answered.set()
+        await rounds.ask([("lost", "a:1"), ("here", "c:1")], question)
+        rounds.forget("lost")
+        with anyio.move_on_after(0.0):
+            await rounds.ask([("lost", "a:1")], question)
+    assert asked == ["lost", "slow", "here", "here", "lost"]
 
 
 async def test_steps_go_on_without_the_coordinator_and_one_that_starts_again_learns_the_view() -> None:

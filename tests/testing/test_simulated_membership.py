@@ -9,7 +9,7 @@ from collections import Counter
 import anyio
 import pytest
 
-from actorflow.cluster.client.membership import reserve
+from actorflow.cluster.client.membership import leave, query_view, reserve
 from actorflow.cluster.config.spec import parse_task
 from actorflow.cluster.membership.service import Membership
 from actorflow.cluster.membership.view import GUEST, View
@@ -116,6 +116,43 @@ def test_tasks_join_and_leave() -> None:
 def test_there_is_one_view_an_epoch_and_none_that_was_confirmed_is_lost(seed: int) -> None:
     book = run(seed)
     assert book.ends["joined"] > 0 and book.confirmed > 1, f"seed {seed}: {book.ends}"
+
+
+async def lost_amid_a_change(world: World, seed: int) -> None:
+    """Members die for good while others join and leave, and are declared lost in any order."""
+    draw, servers = random.Random(seed), {}
+    for name, place in FOUNDERS.items():
+        world.spawn(name, founder, *place, servers)
+    for name in JOINERS:
+        world.spawn(name, joiner, world, name, seed, Book(seed))
+    await anyio.sleep(draw.uniform(1.0, 6.0))
+    dead = {"w1:1": "w1"} | {f"{name}:1": name for name in draw.sample(JOINERS, 2)}
+    for name in dead.values():
+        world.crash(name, silent=draw.random() < 0.5)
+        await anyio.sleep(draw.choice([0.0, 0.0, 0.001, 0.1]))
+
+    async def declare(task: str) -> None:
+        while True:
+            try:
+                await leave("tcp://ps0:1", task, "lost")
+            except OpError:
+                if task not in (await query_view("tcp://ps0:1")).members:
+                    return
+                await anyio.sleep(draw.uniform(0.1, 1.0))
+
+    async with anyio.create_task_group() as group:
+        for task, address in (await query_view("tcp://ps0:1")).tasks:
+            if address.removeprefix("tcp://") in dead:
+                await anyio.sleep(draw.choice([0.0, 1.0]))
+                group.start_soon(declare, task)
+    task, view = await reserve("tcp://w0:1", None, "worker", None, "late:1")
+    assert task not in view.members or view.epoch == GUEST, f"seed {seed}"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_change_waits_for_members_that_are_declared_lost(seed: int) -> None:
+    hosts = [*FOUNDERS, *JOINERS]
+    simulate(lambda world: lost_amid_a_change(world, seed), seed=seed, hosts=hosts, limit=300)
 
 
 if __name__ == "__main__":

@@ -2,19 +2,21 @@
 
 A change is one round. The coordinator asks all members for their views, so that after a restart it knows the newest view. It
 makes the next view, takes it itself, and tells it to all members; whoever asked for the change hears when all members have it.
-A member that can't be reached stops changes until it is back, or is declared lost by name. A task refuses a view that is older
-than its own.
+A member that can't be reached stops changes until it is back, or is declared lost by name. No change waits for a member that is
+declared lost, also if the change has begun before. A task refuses a view that is older than its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import anyio
 
 from actorflow.base.reports.logs import get_logger
 from actorflow.cluster.config.spec import canonical, parse_task
+from actorflow.cluster.membership.rounds import Rounds
 from actorflow.cluster.membership.view import GUEST, View, decode_view, differ, joined, left, newer, place_for
 from actorflow.cluster.wire.failures import first_of
 from actorflow.cluster.wire.links import CONNECT_SECONDS, Link
@@ -71,6 +73,7 @@ class Membership:
         self._following = anyio.Lock()
         self._reserved: dict[str, tuple[str, float]] = {}
         """The addresses of tasks that are about to join, and until when their places are kept."""
+        self._rounds = Rounds()
         self._watched: set[str] = set()
         """The tasks that are told the view whenever they are met again."""
 
@@ -198,26 +201,39 @@ class Membership:
         link = await self._at_coordinator()
         if link is not None:
             return decode_view(await link.call(Leave(task, how)))
+        if how == "lost":
+            if self.view.epoch > 1:  # else this task may have started again, and has yet to learn the view
+                left(self.view, task)
+            self._rounds.give_up(task)
+        if how == "drained":
+            await self._until_stateless(task)
         async with self._changing:
-            await self._survey(without=task if how == "lost" else "")
+            await self._survey()
             former, view = self.view, left(self.view, task)
             if how == "drained":
                 await self._check_stateless(task, former.members[task])
             await self._change(view)
-        if how != "lost":
-            self._root.start(self._dismiss(task, former.members[task], view))
+        self._rounds.forget(task)
+        self._root.start(self._dismiss(task, former.members[task], view))  # a lost task may have been slow only
         return view
 
+    async def _until_stateless(self, task: str) -> None:
+        """Gives a supervisor, if there is any, some time to move what only this task holds. Other changes go on meanwhile: the
+        supervisor may need some of them first, such as that a lost task is declared so. Errors are those of the change itself."""
+        with suppress(OpError), anyio.move_on_after(_MOVE_SECONDS):
+            left(self.view, task)
+            link, pause = await self._reach(task, self.view.members[task]), _MOVE_PAUSE
+            while True:
+                names, has_supervisor = await link.call(AskState(True), timeout=CONNECT_SECONDS)
+                if not (names and has_supervisor):
+                    return
+                await anyio.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
     async def _check_stateless(self, task: str, address: str) -> None:
-        """Raises FailedPreconditionError where a task holds the only copy of something. A supervisor, if there is any, has some
-        time to move it."""
-        link, pause = await self._reach(task, address), _MOVE_PAUSE
-        until = anyio.current_time() + _MOVE_SECONDS
-        names, has_supervisor = await link.call(AskState(True), timeout=CONNECT_SECONDS)
-        while names and has_supervisor and anyio.current_time() < until:
-            await anyio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
-            names, has_supervisor = await link.call(AskState(True), timeout=CONNECT_SECONDS)
+        """Raises FailedPreconditionError where a task holds the only copy of something."""
+        link = await self._reach(task, address)
+        names, _ = await link.call(AskState(True), timeout=CONNECT_SECONDS)
         if names:
             await link.call(AskState(False), timeout=CONNECT_SECONDS)
             more = "" if len(names) <= _MOST_NAMED else f" and {len(names) - _MOST_NAMED} more"
@@ -280,8 +296,8 @@ class Membership:
         await self.install(view)
         await self._tell_all(view, came)
 
-    async def _survey(self, without: str = "") -> None:
-        """Asks all members but `without` for their views, and takes the newest view; then all have it.
+    async def _survey(self) -> None:
+        """Asks all members but those that are declared lost for their views, and takes the newest view; then all have it.
 
         Raises UnavailableError if a member does not answer: it may know a newer view."""
         while True:
@@ -301,10 +317,7 @@ class Membership:
                 replies.append(decode_view(reply))
 
             try:
-                async with anyio.create_task_group() as group:
-                    for task, address in surveyed.tasks:
-                        if task not in (self._me, without):
-                            group.start_soon(ask, task, address)
+                await self._rounds.ask(self._others(surveyed), ask)
             except BaseExceptionGroup as errors:
                 raise first_of(errors) from None
             newest = max(replies, key=lambda view: view.epoch, default=surveyed)
@@ -316,7 +329,7 @@ class Membership:
                 return
 
     async def _tell_all(self, view: View, came: tuple[str, ...]) -> None:
-        """Tells a view to all other members, as often as each needs."""
+        """Tells a view to all other members, as often as each needs, except members that are declared lost."""
 
         async def tell(task: str, address: str) -> None:
             while self.view == view:
@@ -332,10 +345,10 @@ class Membership:
                         return  # it hears of it when it asks again
                     await anyio.sleep(_AGAIN_SECONDS)
 
-        async with anyio.create_task_group() as group:
-            for task, address in view.tasks:
-                if task != self._me:
-                    group.start_soon(tell, task, address)
+        await self._rounds.ask(self._others(view), tell)
+
+    def _others(self, view: View) -> list[tuple[str, str]]:
+        return [(task, address) for task, address in view.tasks if task != self._me]
 
     # ---- what is answered
 

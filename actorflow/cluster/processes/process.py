@@ -1,7 +1,8 @@
 """The life of a process that is a task: its server, the signals that end it, and the parent that it must not outlive.
 
 SIGTERM or Ctrl-C lets the steps in flight end, for five seconds at most, and the process ends with status 0; the system ends it
-two seconds later. A second one ends it at once. SIGUSR1 writes the stacks of all threads to stderr. A process with a parent
+two seconds later. A task that has joined a running cluster leaves it first, for fifteen seconds at most. A second signal ends it
+at once. SIGUSR1 writes the stacks of all threads to stderr. A process with a parent
 (`LocalCluster`) ends with it.
 """
 
@@ -25,12 +26,15 @@ from actorflow.base.origins import host_and_port
 from actorflow.cluster.membership.view import GUEST
 from actorflow.cluster.processes.task_config import MessageAssembler, TaskConfig, send
 from actorflow.engine.runtime.event_loops.polling import new_event_loop
-from actorflow.errors import InvalidArgumentError, OpError
+from actorflow.errors import InvalidArgumentError, OpError, UnavailableError
 
 if TYPE_CHECKING:
     from actorflow.cluster.server import Server
 
 DRAIN_SECONDS = 5.0
+LEAVE_SECONDS = 15.0
+"""So long a task tries to leave: its variables have to move, and members that are lost have to be declared so."""
+_LEAVE_PAUSE = 0.25
 _CLOSE_SECONDS = 2.0
 _END_SECONDS = 5.0  # from the closed server to the end of Python; a busy machine takes a second or two for that
 _SWITCH_INTERVAL = 0.0005
@@ -72,11 +76,11 @@ def run_task(config: TaskConfig, *, parent: Parent | None = None, up: Callable[[
 
 
 async def _live(config: TaskConfig, parent: Parent | None, up: Callable[[Server], object] | None) -> None:
-    with _Signals() as signals:
+    has_joined = parent is None and config.view is not None and config.view.epoch == GUEST
+    with _Signals(DRAIN_SECONDS + LEAVE_SECONDS * has_joined) as signals:
         async with make_server(config) as server:
             _settle()
             async with anyio.create_task_group() as group:
-                has_joined = parent is None and config.view is not None and config.view.epoch == GUEST
                 group.start_soon(_obey, signals, server, group.cancel_scope, has_joined)
                 if config.metrics_port is not None:
                     from actorflow.cluster.processes.metrics_port import serve_metrics
@@ -98,21 +102,35 @@ async def _live(config: TaskConfig, parent: Parent | None, up: Callable[[Server]
 async def _obey(signals: _Signals, server: Server, scope: anyio.CancelScope, leaves: bool) -> None:
     """The first signal drains. A task that has joined a running cluster leaves it before that."""
     await signals.first.wait()
+    if leaves:
+        await _leave(server)
     with anyio.move_on_after(DRAIN_SECONDS):
-        if leaves:
-            try:
-                await server.leave()
-            except OpError as error:
-                _say(f"{server.task} ends without leaving the cluster: {error.message}")
         await server.drain(DRAIN_SECONDS)
     scope.cancel()
+
+
+async def _leave(server: Server) -> None:
+    """Leaves the cluster. It tries again while another member or the coordinator does not answer: that may pass."""
+    why = f"that took more than {LEAVE_SECONDS:g} s."
+    with anyio.move_on_after(LEAVE_SECONDS):
+        while True:
+            try:
+                return await server.leave()
+            except UnavailableError as error:
+                why = error.message
+                await anyio.sleep(_LEAVE_PAUSE)
+            except OpError as error:
+                why = error.message
+                break
+    _say(f"{server.task} ends without leaving the cluster: {why}")
 
 
 class _Signals:
     """SIGTERM and Ctrl-C: the first signal is told on this event loop, a second signal ends the process, whatever it does."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float) -> None:
         self.first = anyio.Event()
+        self._seconds = seconds
         self._loop = asyncio.get_running_loop()
         self._seen = False
 
@@ -130,8 +148,8 @@ class _Signals:
             _say(f"{name} again: ends at once.")
             os._exit(128 + number)
         self._seen = True
-        _bound_the_end(DRAIN_SECONDS + _CLOSE_SECONDS)
-        _say(f"{name}: waits up to {DRAIN_SECONDS:g} s for steps to end; another signal ends it at once.")
+        _bound_the_end(self._seconds + _CLOSE_SECONDS)
+        _say(f"{name}: waits up to {self._seconds:g} s for steps to end; another signal ends it at once.")
         self._loop.call_soon_threadsafe(self.first.set)
 
 

@@ -104,8 +104,9 @@ class Supervisor:
         copies: on how many further tasks the values of all variables are kept beside each run that changes something. After the
             loss of a task that holds variables training goes on from these, and no step is lost. Such runs take turns.
         lost_seconds: with `replicas`, where a scheduler starts tasks again: a lost task that is not back after this number of
-            seconds is declared lost, and training goes on with the others. It holds no variables then, and its job has more
-            tasks than it needs. Such a task may join again. None waits for it.
+            seconds is declared lost, and training goes on with the others. It holds no variables then, or `copies` keeps their
+            values and they may go to another task; and its job has more tasks than it needs. Such a task may join again. None
+            waits for it.
 
     Raises:
         InvalidArgumentError: an argument is invalid, or the graph's logical workers are not as `replicas` says.
@@ -263,6 +264,7 @@ class Supervisor:
             restore=self._begin,
             holds_state=self._holds_state,
             keeps_variables=self._keeps_variables,
+            has_copies=self._has_copies,
             on_members=self._on_members,
             lost_seconds=None if self._workers is None else self._lost_seconds,
             uses=self._uses,
@@ -452,6 +454,7 @@ class Supervisor:
         moves = self._moves
         if moves is None or self._manager is None or self._workers is None:
             return
+        moves.leave(self._manager.monitor.leaving)
         leaving = frozenset(task for task in self._manager.monitor.leaving if self._keeps_variables(task))
         if not leaving:
             self._refused = leaving
@@ -663,6 +666,7 @@ class Supervisor:
         if moves is None:
             return
         async with moves.turn:
+            moves.leave({*leaving, *moves.manager.monitor.leaving})
             jobs = jobs_of(self._stateful or ()) & frozenset(jobs)
             if jobs or any(map(self._keeps_variables, leaving)):
                 attempt = CURRENT.get()
@@ -727,6 +731,11 @@ class Supervisor:
 
     def _keeps_variables(self, task: str) -> bool:
         return self._stateful is None or task in self._stateful
+
+    def _has_copies(self, task: str) -> bool:
+        """Whether variables of a task that is lost can go to other tasks, which have their values."""
+        moves = self._moves
+        return moves is not None and moves.keeps and not moves.plan([task], ()).stuck
 
     def _uses(self, task: str) -> bool:
         """Whether the session runs nodes on a task; it may do so on each task of a cluster of this program."""

@@ -36,6 +36,7 @@ class Watch:
     restore: Callable[[], Any]
     holds_state: Callable[[str], bool]
     keeps_variables: Callable[[str], bool]
+    has_copies: Callable[[str], bool]
     on_members: Callable[[Collection[str]], object]
     lost_seconds: float | None
     uses: Callable[[str], bool]
@@ -79,7 +80,14 @@ class Watch:
             on_up=self.on_up,
             on_failure=self.on_failure,
             start_seconds=self.start_seconds,
-            members=Members(self.keeps_variables, self.on_members, self.lost_seconds, uses=self.uses, job=self.job),
+            members=Members(
+                self.keeps_variables,
+                self.on_members,
+                self.lost_seconds,
+                uses=self.uses,
+                job=self.job,
+                has_copies=self.has_copies,
+            ),
         )
         monitor = Monitor(
             tasks,

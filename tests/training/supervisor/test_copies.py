@@ -167,6 +167,24 @@ async def test_a_task_without_variables_keeps_a_text_alone() -> None:
         assert [type(value) for value in await session.run([taken, back])] == [bytes, bytes]
 
 
+async def test_a_task_that_is_about_to_leave_gets_no_copies_and_no_step_needs_it(tmp_path: Path) -> None:
+    model, leaving = Model(), "/job:ps/task:1"
+    async with af.LocalCluster({"ps": 3, "worker": 1}, transport="local") as cluster:
+        async with af.Supervisor(cluster, model.graph, checkpoint_dir=tmp_path, replicas=1, copies=1) as supervisor:
+            await supervisor.run(model.add)
+            await supervisor.level(leaving=[leaving])
+            copies = supervisor._moves.copies  # type: ignore[union-attr]
+            assert copies is not None
+            places = {task_of(place) for part in copies.layout(supervisor.session) for place in part.places}
+            assert leaving not in places and len(places) >= 2, places
+            assert await supervisor.run(model.add) == 2.0
+            async for attempt in supervisor.steps(until=0):
+                async with attempt:
+                    pass
+            places = {task_of(place) for part in copies.layout(supervisor.session) for place in part.places}
+            assert leaving in places, "it stays after all"
+
+
 @pytest.mark.parametrize("copies", [0, 1])
 async def test_no_task_keeps_copies_when_the_supervisor_has_ended(tmp_path: Path, copies: int) -> None:
     model = Model()

@@ -29,7 +29,13 @@ class Followed:
     """A manager that follows views, and what it asks of a monitor: the tasks that are watched, and those that are needed."""
 
     def __init__(
-        self, view: View, *, job: str | None = "worker", uses: Callable[[str], bool] = lambda _: False
+        self,
+        view: View,
+        *,
+        job: str | None = "worker",
+        uses: Callable[[str], bool] = lambda _: False,
+        lost_seconds: float | None = None,
+        copied: tuple[str, ...] = (),
     ) -> None:
         self.view = view
         self.addresses = view.members
@@ -38,7 +44,14 @@ class Followed:
         self.leaves: list[float] = []
         self.refusals = 0
         self.taken_back: list[Exception] = []
-        self.members = Members(lambda task: "ps" in task, lambda tasks: None, lost_seconds=1.0, uses=uses, job=job)
+        self.members = Members(
+            lambda task: "ps" in task,
+            lambda tasks: None,
+            lost_seconds=lost_seconds,
+            uses=uses,
+            job=job,
+            has_copies=copied.__contains__,
+        )
         self.manager = RecoveryManager(
             EpochStore(None),
             Restarts(RestartPolicy(), lambda: 0.0),
@@ -71,7 +84,7 @@ class Followed:
     def report(self, task: str) -> DeathReport | None:
         return self._report if task == SECOND else None
 
-    _report = DeathReport(SECOND, "it died", 1, 1)
+    _report: DeathReport | None = DeathReport(SECOND, "it died", 1, 1)
 
     async def call(self, task: str, request: Leave) -> bytes:
         assert task == PS
@@ -152,8 +165,7 @@ def lost(followed: Followed) -> None:
 
 
 async def test_a_lost_task_that_could_not_be_spared_is_declared_lost_when_another_joins() -> None:
-    followed = Followed(view({"worker": (2, 8)}, workers=2))
-    followed.members.lost_seconds = 0.0
+    followed = Followed(view({"worker": (2, 8)}, workers=2), lost_seconds=0.0)
     lost(followed)
     await anyio.wait_all_tasks_blocked()
     assert SECOND in followed.lives and not followed.leaves
@@ -163,9 +175,46 @@ async def test_a_lost_task_that_could_not_be_spared_is_declared_lost_when_anothe
     await followed.manager._root.close()
 
 
+@pytest.mark.parametrize("is_reached", [False, True])
+def test_a_task_that_has_died_since_it_joined_and_was_never_reached_is_declared_lost(is_reached: bool) -> None:
+    async def main() -> None:
+        followed = Followed(view({"worker": (1, 8)}, workers=1), lost_seconds=1.0)
+        followed._report = None
+        followed.see(come(SECOND))
+        await anyio.sleep(5)
+        assert SECOND in followed.lives, "a machine may be that slow"
+        if is_reached:
+            followed.lives[SECOND] = Life(State.LIVE, incarnation=1)
+        await anyio.sleep(10)
+        assert (SECOND in followed.lives) is is_reached and len(followed.leaves) == 1 - is_reached
+        await followed.manager._root.close()
+
+    run(main)
+
+
+@pytest.mark.parametrize(
+    ("task", "copied", "can_spare"),
+    [
+        (PS, ("/job:ps/task:0",), False),
+        ("/job:ps/task:1", ("/job:ps/task:1",), True),
+        ("/job:ps/task:1", (), False),
+        (FIRST, (), True),
+        (SECOND, (), False),
+    ],
+)
+async def test_a_task_with_variables_is_spared_if_other_tasks_have_copies(
+    task: str, copied: tuple[str, ...], can_spare: bool
+) -> None:
+    followed = Followed(view(workers=2), copied=copied)
+    followed.see(come("/job:ps/task:1"))
+    followed.see(go(SECOND))
+    followed.see(come("/job:worker/task:2", "w2:1"))
+    assert followed.members.can_spare(task) is can_spare
+
+
 def test_a_coordinator_that_refuses_is_asked_again_after_pauses_that_grow() -> None:
     async def main() -> list[float]:
-        followed = Followed(view({"worker": (1, 8)}, workers=2))
+        followed = Followed(view({"worker": (1, 8)}, workers=2), lost_seconds=1.0)
         followed.refusals = 7
         lost(followed)
         await anyio.sleep(60)

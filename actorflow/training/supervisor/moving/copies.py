@@ -49,6 +49,8 @@ class StateCopies:
         self.owner = f"{machine.fresh_incarnation():x}"
         self.homes: dict[str, str] = {}
         """The devices of the variables, and of other nodes that have moved."""
+        self.leaving: frozenset[str] = frozenset()
+        """The tasks that are about to leave, which get no copies any more."""
         self.turn = anyio.Lock()
         """Held by each run that writes variables, and by a move."""
         self._graph = graph
@@ -99,7 +101,8 @@ class StateCopies:
     def layout(self, session: Session, moves: Mapping[str, str] | None = None) -> Layout:
         """Which task keeps what beside a run, or where variables are about to move."""
         placed = {**session._engine.placements(), **self.homes}
-        tasks = list(dict.fromkeys(processor(device.name) for device in session.list_devices()))
+        present = [device.name for device in session.list_devices() if task_of(device.name) not in self.leaving]
+        tasks = list(dict.fromkeys(map(processor, present)))
         at = list(dict.fromkeys(placed[name] for name in keepers(self._graph) if name in placed))
         homes = {name: self.homes[name] for name in self._types}
         return laid_out(homes, at, tasks, self.count, moves or {})

@@ -66,6 +66,7 @@ class StateMoves:
         self._session, self._events = session, events
         self.manager: RecoveryManager
         self.copies: StateCopies | None = None
+        self._leaving: frozenset[str] = frozenset()
         self._members: frozenset[str] = frozenset()
         self._joined: frozenset[str] = frozenset()
         """The jobs of tasks that have joined, and may take a share."""
@@ -84,6 +85,7 @@ class StateMoves:
         """The copies, whose nodes are made at their first use."""
         if self.copies is None:
             self.copies = StateCopies(self._graph, self._all, self._count)
+            self.copies.leaving = self._leaving
             self._settle(self.copies)
         return self.copies
 
@@ -97,6 +99,12 @@ class StateMoves:
         if self._members:
             self._joined |= jobs_of(set(tasks) - self._members)
         self._members = frozenset(tasks)
+
+    def leave(self, tasks: Collection[str]) -> None:
+        """Tasks are about to leave, and others are not: no step needs these any more, for copies either."""
+        self._leaving = frozenset(tasks)
+        if self.copies is not None:
+            self.copies.leaving = self._leaving
 
     def take_joined(self, holders: Collection[str]) -> frozenset[str]:
         """The jobs of tasks that have joined since this was asked last, of those that hold variables."""

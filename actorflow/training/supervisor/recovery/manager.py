@@ -150,8 +150,11 @@ class RecoveryManager:
                 AbortedError(f"{task} is lost, and the step with it.", details=report.lines()),
             )
 
-    async def _spare(self, task: str, report: DeathReport, members: Members, seconds: float) -> None:
-        """Declares a lost task gone for good if it is not back in time and training can go on without it."""
+    async def _spare(self, task: str, report: DeathReport | None, members: Members, seconds: float) -> None:
+        """Declares a lost task gone for good if it is not back in time and training can go on without it.
+
+        Args:
+            report: how it was lost; None for a task that has joined, and could not be reached since."""
         await anyio.sleep(seconds)
         pause = _LOOK_SECONDS
         while task in self.monitor.lives and not self.monitor.lives[task].is_up:
@@ -180,6 +183,9 @@ class RecoveryManager:
         for task, address in tasks.items():
             if task not in self.monitor.lives and task not in self._leaving and self._members.takes_part(task):
                 self.monitor.add(task, address, needed=self._members.is_needed(task))
+                if self._cluster is None and (seconds := self._members.lost_seconds) is not None:
+                    # it may have died since it has joined, and the monitor sees no loss of a task that it has never met
+                    self._root.start(self._spare(task, None, self._members, max(seconds, _SILENT_SECONDS)))
         self._members.on_change(tasks)
 
     def _dismiss(self, task: str) -> None:

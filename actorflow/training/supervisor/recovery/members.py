@@ -26,6 +26,7 @@ class Members:
         uses: whether the session runs nodes on a task, so that no step can go on without it.
         job: the job of the logical workers; None if the training has none.
         lost_seconds: see `Supervisor`.
+        has_copies: whether the variables of a task have their values on others as well, and may go there for good.
     """
 
     def __init__(
@@ -36,9 +37,10 @@ class Members:
         *,
         uses: Callable[[str], bool],
         job: str | None,
+        has_copies: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self.keeps_variables, self.on_change, self.lost_seconds = keeps_variables, on_change, lost_seconds
-        self._uses, self._job = uses, job
+        self._uses, self._job, self._has_copies = uses, job, has_copies
         self._jobs: set[str] = set() if job is None else {job}
         """The jobs that take part, also while they have no task."""
         self.view: View | None = None
@@ -101,9 +103,12 @@ class Members:
         return self.view is None or task in self.view.members
 
     def can_spare(self, task: str) -> bool:
-        """Whether training can go on without a task: it holds no variables, and its job has more tasks than it needs."""
+        """Whether training can go on without a task: it holds no variables, or there are copies, and its job has more tasks than
+        it needs."""
         view = self.view
-        if view is None or task not in view.members or task == view.coordinator or self.keeps_variables(task):
+        if view is None or task not in view.members or task == view.coordinator:
+            return False
+        if self.keeps_variables(task) and not self._has_copies(task):
             return False
         job, _ = parse_task(task)
         return view.count(job) > max(view.limit(job)[0], 1)
