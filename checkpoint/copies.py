@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgpack
@@ -19,7 +19,7 @@ from .snapshot import at_one_instant, put_back, states_of, targets
 
 @kernel("TakeCopies")
 async def take_copies(
-    xp: Any, *, handles: Sequence[str], dtypes: Sequence[Any], state: bool, ctx: KernelContext
+    xp: Any, *, handles: Sequence[str], dtypes: Sequence[Any], state: bool, away: Sequence[str], ctx: KernelContext
 ) -> Any:
     variables = targets(ctx, handles, handles, ())
     if empty := [target.key for target in variables if not target.state.initialized]:
@@ -30,7 +30,7 @@ async def take_copies(
 
     def take() -> Any:
         values = [target.state.on_host() for target in variables]
-        return _outputs(values, encode_states(states_of(ctx.nodes)) if state else b"")
+        return _outputs(values, encode_states(states_of(ctx.nodes), away) if state else b"")
 
     return await at_one_instant((target.state for target in variables), take)
 
@@ -109,13 +109,15 @@ def _copied(value: Any, ctx: KernelContext) -> Any:
     return copy
 
 
-def encode_states(states: Sequence[SavedTensor]) -> bytes:
-    """The state of nodes and readers, as bytes."""
+def encode_states(states: Sequence[SavedTensor], away: Collection[str] = ()) -> bytes:
+    """The state of nodes and readers, as bytes. That of the nodes `away` yields to what their present tasks have."""
     rows = []
     for tensor in states:
+        node = tensor.name.split(":", 2)[2] if tensor.kind.endswith("resource") else tensor.name.rpartition(":")[0]
+        kind = f"left {tensor.kind}" if node in away and not tensor.kind.startswith("left ") else tensor.kind
         value = np.asarray(tensor.value)
         content = value.item() if value.dtype.hasobject else value.tobytes()
-        rows.append([tensor.kind, tensor.name, value.dtype.str, value.shape, content])
+        rows.append([kind, tensor.name, value.dtype.str, value.shape, content])
     packed: bytes = msgpack.packb(rows)
     return packed
 

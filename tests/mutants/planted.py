@@ -35,6 +35,55 @@ def _tree(source: str) -> ast.Module:
 
 
 PLANTED = (
+    # ---- variables that move, and copies of them
+    Planted(
+        "move beside a step",
+        "A move drops the last write: a step that is under way as the values are taken writes to the former place.",
+        "actorflow/training/supervisor/moving/move.py",
+        "        async with self._alone(copies):\n"
+        "            raised = self._doubt.raised\n"
+        "            await self._doubt.over()\n"
+        "            await self._take(copies, moves)\n",
+        "        raised = self._doubt.raised\n"
+        "        await self._doubt.over()\n"
+        "        await self._take(copies, moves)\n"
+        "        async with self._alone(copies):\n",
+    ),
+    Planted(
+        "run a step again that has written",
+        "An update is applied twice after a retry.",
+        "actorflow/training/supervisor/moving/move.py",
+        'if not (self._is_stale and (error.node or "").startswith("copies")):',
+        "if not self._is_stale:",
+    ),
+    Planted(
+        "move a half of a step",
+        "After a loss the training goes on from values that have a part of a step, which is then made again.",
+        "actorflow/training/supervisor/moving/doubt.py",
+        "        while (over := self._over) is not None:",
+        "        while (over := self._over) is not None and self._judges:",
+    ),
+    Planted(
+        "take an old counter",
+        "Random numbers come again when a node has moved away from a task and back.",
+        "checkpoint/copies.py",
+        "if node in away and not",
+        "if node in away and not node and not",
+    ),
+    Planted(
+        "keep copies before the step has written",
+        "With the loss of a server the last step is lost, though its copies were kept.",
+        "actorflow/training/supervisor/moving/copies.py",
+        "self._graph.control_dependencies([*behind_all, *handles]):",
+        "self._graph.control_dependencies([*handles]):",
+    ),
+    Planted(
+        "wait for a lost member",
+        "A change of the cluster waits without end for a task that was declared lost.",
+        "actorflow/cluster/membership/rounds.py",
+        "is not None:\n            scope.cancel()",
+        "is None:\n            pass",
+    ),
     # ---- what travels
     Planted(
         "drop an acknowledgement",

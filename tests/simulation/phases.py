@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from simulation.tasks import Tasks
 
 PHASES = ("handshake", "RunStep", "mid-chunk", "commit", "restore", "drain")
+"""Those of each workload, or of most."""
+MOVE = "move"
+ALL_PHASES = (*PHASES, MOVE)
 _BULK = 1
 
 
@@ -55,4 +58,4 @@ class Phases:
                     found.add("handshake")
                 elif channel.core.outbox.tensors or end._lanes[_BULK].sent > end._lanes[_BULK].arrived:
                     found.add("mid-chunk")
-        return [phase for phase in PHASES if phase in found]
+        return [phase for phase in ALL_PHASES if phase in found]

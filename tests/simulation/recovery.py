@@ -118,13 +118,17 @@ async def supervised(
     make: Callable[[], M],
     train: Callable[[Watched, M], Awaitable[None]],
     notes: Notes | None = None,
+    *,
+    fresh: bool = False,
     **options: Any,
 ) -> None:
     """Runs `train` under a supervisor, in a graph as a program makes it whenever its process is started. If that ends
     with a documented error, such as that of a disk that does not take the number of an epoch, there is another one; so
-    also if it has ended in the middle of a loss before anything was saved."""
-    made, model = graph_of(make, run.folder)
+    also if it has ended in the middle of a loss before anything was saved. With `fresh` each has a graph of its own, for
+    supervisors that add nodes."""
+    graph = graph_of.__wrapped__ if fresh else graph_of
     while True:
+        made, model = graph(make, run.folder)
         assert model.saver is not None
         model.saver.set_last_checkpoints([])
         try:

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 from simulation.chaos import CRASHES, KINDS
-from simulation.phases import PHASES
+from simulation.phases import ALL_PHASES
 from simulation.seeds import Outcome
 
 TABLE_SEEDS = 2000
@@ -57,7 +57,7 @@ class Report:
 
     def empty_cells(self) -> list[tuple[str, str]]:
         """The faults that have not met a phase."""
-        return [(kind, phase) for kind in KINDS for phase in PHASES if not self.met[kind, phase]]
+        return [(kind, phase) for kind in KINDS for phase in ALL_PHASES if not self.met[kind, phase]]
 
     def figures(self, elapsed: float) -> dict[str, Any]:
         """All that was counted, for a file."""
@@ -83,16 +83,16 @@ class Report:
             "workloads": dict(sorted(self.workloads.items())),
             "runs_ended": dict(self.ends.most_common()),
             "faults_of_a_kind": {kind: self.faults[kind] for kind in KINDS},
-            "fault_by_phase": {kind: {phase: self.met[kind, phase] for phase in PHASES} for kind in KINDS},
+            "fault_by_phase": {kind: {phase: self.met[kind, phase] for phase in ALL_PHASES} for kind in KINDS},
             "empty_cells": self.empty_cells(),
         }
 
     def text(self, elapsed: float) -> str:
         """The table, and the sums below it."""
         width = max(map(len, KINDS)) + 2
-        lines = ["fault".ljust(width) + "".join(phase.rjust(11) for phase in PHASES) + "all".rjust(9)]
+        lines = ["fault".ljust(width) + "".join(phase.rjust(11) for phase in ALL_PHASES) + "all".rjust(9)]
         for kind in KINDS:
-            cells = "".join(str(self.met[kind, phase]).rjust(11) for phase in PHASES)
+            cells = "".join(str(self.met[kind, phase]).rjust(11) for phase in ALL_PHASES)
             lines.append(kind.ljust(width) + cells + str(self.faults[kind]).rjust(9))
         each = max(self.seeds, 1)
         lines += [

@@ -17,6 +17,7 @@ from actorflow.testing import Link, World, simulate
 from simulation.chaos import CRASHES
 from simulation.checkpoints import Checkpoints
 from simulation.loops import Loops
+from simulation.moving import Moving
 from simulation.planning import shared_planning
 from simulation.queues import Queues
 from simulation.run import DELIVERIES, Run, Tally, Workload
@@ -32,6 +33,7 @@ WORKLOADS: tuple[type[Any], ...] = (
     Tensors,
     Checkpoints,
     SharedVariables,
+    Moving,
 )
 LIMIT = 400.0
 """The virtual seconds in which a run has to be done, faults and all."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -35,6 +35,8 @@ class Tasks:
         self.spec = ClusterSpec({job: [f"{name}:1" for name in names] for job, names in cluster.items()})
         self.names = {task_name(job, i): name for job, names in cluster.items() for i, name in enumerate(names)}
         self.servers: dict[str, Server] = {}
+        self.on_begin: Callable[[Server], object] = lambda server: None
+        """Called with each server before it answers, on its machine."""
         self._world = world
         self._draining: AbstractContextManager[None] = draining
         self._wanted: dict[str, anyio.Event] = {}
@@ -47,7 +49,9 @@ class Tasks:
         assert isinstance(host, Host)
         while True:
             self._wanted[host.name] = anyio.Event()
-            async with Server(self.spec, job, index, file_roots=[FOLDER], endpoints=self._endpoints(host)) as server:
+            server = Server(self.spec, job, index, file_roots=[FOLDER], endpoints=self._endpoints(host))
+            self.on_begin(server)
+            async with server:
                 self.servers[host.name] = server
                 await self._wanted[host.name].wait()
                 with self._draining():  # type: ignore[operator]

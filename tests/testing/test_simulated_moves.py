@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
 import numpy as np
 import pytest
+from simulation.history import LEDGER, History, recorded
 
 import actorflow as af
 from actorflow.cluster.client.membership import query_view, reserve
 from actorflow.cluster.config.spec import parse_task
 from actorflow.cluster.server import Server
-from actorflow.engine.runtime.state.variable_state import VariableState
 from actorflow.errors import OpError
 from actorflow.supervisor import RestartPolicy, Restored, StateMoved
 from actorflow.testing import Faults, World, simulate
@@ -30,71 +26,6 @@ JOINERS = {"p1": "ps", "p2": "ps", "j0": "worker"}
 STEPS, REPLICAS, SECONDS = 40, 4, 14.0
 FAULTS = Faults(crashes=0.03, freezes=0.03, partitions=0.03, resets=0.05, hosts=("ps0", *JOINERS), until=SECONDS)
 FOLDER = "/models"
-LEDGER = "ledger"
-
-
-@dataclass(frozen=True, slots=True)
-class Write:
-    """A value that a task has given the ledger: by an update, or as a whole (a move or a restore)."""
-
-    seconds: float
-    task: str
-    server: int
-    epoch: int
-    is_update: bool
-    value: int
-
-
-class History:
-    """All writes of the ledger, in the order of the world's time, whichever task has made them."""
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._servers: dict[Any, Server] = {}
-        self.writes: list[Write] = []
-
-    def begins(self, server: Server) -> None:
-        """A task begins; its writes come from its own event loop."""
-        self._servers[asyncio.get_running_loop()] = server
-
-    def note(self, state: VariableState, value: Any, *, is_update: bool) -> None:
-        server = self._servers.get(asyncio.get_running_loop())
-        if state.name == LEDGER and server is not None:
-            row = Write(self._world.now, server.task, id(server), server.epoch, is_update, int(np.asarray(value)))
-            self.writes.append(row)
-
-    def check(self) -> None:
-        """Raises AssertionError where two tasks update at once, an older epoch writes behind a newer, or an update is lost or is
-        there twice between two values that were brought as a whole."""
-        holder: dict[str, Write] = {}
-        for row in self.writes:
-            former = holder.get(LEDGER)
-            if former is not None:
-                assert row.epoch >= former.epoch, f"an older epoch writes behind a newer: {former}, {row}"
-                if row.is_update:
-                    assert (row.task, row.server) == (former.task, former.server), f"two tasks update: {former}, {row}"
-                    assert row.value == former.value + 1, f"an update is lost or there twice: {former}, {row}"
-            holder[LEDGER] = row
-
-
-@contextmanager
-def recorded(history: History) -> Iterator[None]:
-    """Writes of variables are noted in the block."""
-    assign, adopt = VariableState.assign, VariableState.adopt
-
-    def noted_assign(self: VariableState, value: Any) -> None:
-        assign(self, value)
-        history.note(self, value, is_update=True)
-
-    def noted_adopt(self: VariableState, buffer: Any) -> None:
-        adopt(self, buffer)
-        history.note(self, buffer, is_update=False)
-
-    VariableState.assign, VariableState.adopt = noted_assign, noted_adopt  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        VariableState.assign, VariableState.adopt = assign, adopt  # type: ignore[method-assign]
 
 
 class Model:

@@ -13,16 +13,19 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from simulation import __main__ as command
 from simulation.chaos import KINDS
+from simulation.history import History, Write
 from simulation.ledger import Ledger
-from simulation.phases import PHASES
+from simulation.moving import Moving
+from simulation.phases import ALL_PHASES
 from simulation.report import TABLE_SEEDS, Report
 from simulation.run import DELIVERIES
 from simulation.seeds import LEAST_FAULTS, WORKLOADS, Outcome, run_seed, run_seeds
@@ -31,6 +34,8 @@ from testing import strange_machine
 from actorflow.cluster.master.steps import MasterSteps
 from actorflow.cluster.worker.worker import Worker
 from actorflow.engine.runtime.event_loops.step_result import StepResult
+from actorflow.training.supervisor.moving.copies import StateCopies
+from actorflow.training.supervisor.moving.move import StateMoves
 
 SEEDS = int(os.environ.get("ACTORFLOW_SIMULATED_SEEDS", "140"))
 FIRST = int(os.environ.get("ACTORFLOW_TEST_SEED", "0"), 0)
@@ -87,7 +92,7 @@ def test_f63_all_faults_have_met_all_phases(outcomes: Iterator[Outcome], report:
         assert not report.empty_cells()
     elif SEEDS >= 70:
         assert set(report.faults) == set(KINDS), report.faults
-        assert {phase for _, phase in report.met} == set(PHASES), report.met
+        assert {phase for _, phase in report.met} == set(ALL_PHASES), report.met
 
 
 @pytest.mark.real_memory
@@ -142,6 +147,44 @@ def test_a_step_that_is_run_twice_fails_the_run(monkeypatch: pytest.MonkeyPatch)
     assert found is not None and "applied twice" in found.failure
 
 
+@asynccontextmanager
+async def beside_steps(self: StateMoves, copies: StateCopies) -> AsyncIterator[None]:
+    """In the place of `StateMoves._alone`."""
+    yield
+
+
+@pytest.mark.real_memory
+def test_a_move_that_does_not_wait_for_steps_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StateMoves, "_alone", beside_steps)
+    moving = WORKLOADS.index(Moving)
+    assert _first_failure(range(moving, moving + 8 * len(WORKLOADS), len(WORKLOADS))) is not None
+
+
+def write(value: int, *, epoch: int = 1, task: str = "a", whole: bool = False) -> Write:
+    return Write(0.0, task, ord(task), epoch, not whole, value)
+
+
+@pytest.mark.parametrize(
+    ("writes", "wrong"),
+    [
+        ([write(1), write(2), write(2, task="b", whole=True), write(3, task="b")], None),
+        ([write(1), write(2), write(1, epoch=2, whole=True), write(2, epoch=2)], None),
+        ([write(1), write(0, whole=True), write(1)], None),
+        ([write(1), write(2), write(1, task="b", whole=True)], "a move brings another value"),
+        ([write(1), write(2), write(3, task="b", whole=True)], "a move brings another value"),
+        ([write(1), write(3)], "an update is lost or there twice"),
+        ([write(1), write(1)], "an update is lost or there twice"),
+        ([write(1), write(2, task="b")], "two tasks update"),
+        ([write(1, epoch=2), write(2)], "an older epoch writes"),
+    ],
+)
+def test_a_history_knows_what_is_possible(writes: list[Write], wrong: str | None) -> None:
+    history = History(SimpleNamespace(now=0.0))  # type: ignore[arg-type]
+    history.writes = writes
+    with nullcontext() if wrong is None else pytest.raises(AssertionError, match=wrong):
+        history.check()
+
+
 def test_a_ledger_knows_what_is_possible() -> None:
     ledger = Ledger()
     for well in (True, True, False):
@@ -167,7 +210,7 @@ def outcome(seed: int, failure: str = "", cells: tuple[tuple[str, str], ...] = (
     return Outcome(seed, "a workload", failure, 1500, Counter(crash=5), Counter(cells), Counter(), 1, 1, 9.0, "", 0.1)
 
 
-ALL_CELLS = tuple((kind, phase) for kind in KINDS for phase in PHASES)
+ALL_CELLS = tuple((kind, phase) for kind in KINDS for phase in ALL_PHASES)
 
 
 def test_the_command_prints_the_table_and_takes_seeds(
@@ -183,7 +226,7 @@ def test_the_command_prints_the_table_and_takes_seeds(
     assert command.main(["--seeds", "3", "--first", "17", "--processes", "2"]) == 0
     assert asked == [(range(17, 20), 2, False)]
     text = capsys.readouterr().out
-    assert all(phase in text for phase in PHASES) and all(kind in text for kind in KINDS)
+    assert all(phase in text for phase in ALL_PHASES) and all(kind in text for kind in KINDS)
     assert "3 seeds" in text and "0 failed" in text
 
 

@@ -30,6 +30,7 @@ from actorflow.training.supervisor.events import CheckpointSaved, Event, Events,
 from actorflow.training.supervisor.liveness import Life, Rules
 from actorflow.training.supervisor.logical_workers import LogicalWorkers
 from actorflow.training.supervisor.model_state import ModelState, check_arguments, checked_copies, folder_path
+from actorflow.training.supervisor.moving.doubt import Doubt
 from actorflow.training.supervisor.moving.move import StateMoves, StepsUnderWay, jobs_of
 from actorflow.training.supervisor.recovery.attempts import CURRENT, Attempt, Attempts
 from actorflow.training.supervisor.recovery.failure_classifier import FailureClassifier
@@ -118,6 +119,7 @@ class Supervisor:
     )
 
     _gate: RunGate
+    _doubt: Doubt
     _classifier: FailureClassifier
     _manager: RecoveryManager | None = None
     _moves: StateMoves | None = None
@@ -218,6 +220,7 @@ class Supervisor:
         if self._session is not None:
             raise FailedPreconditionError("The supervisor has been started already.")
         self._gate = RunGate()
+        self._doubt = Doubt(self._heartbeat.evidence_seconds, lambda: self._gate.generation)
         target = self._target if self._cluster is None else self._master(self._cluster)
         if self._cluster is not None and self.model.folder is not None:
             await self._cluster.allow_files(self.model.folder)
@@ -274,7 +277,13 @@ class Supervisor:
             on_failure=self._gate.fail,
         )
         self._moves = StateMoves(
-            self.graph, self.model.variables, self._copies, self.session, self._events, self.model.saver
+            self.graph,
+            self.model.variables,
+            self._copies,
+            self.session,
+            self._events,
+            self.model.saver,
+            doubt=self._doubt,
         )
         self._manager = self._classifier.manager = await watch.begin(target, self._cluster, engine)
         self._moves.manager = self._manager
@@ -545,7 +554,12 @@ class Supervisor:
         moves = self._moves
         if moves is not None and moves.keeps:
             return await self.guarded(lambda: moves.run(fetches, feeds, timeout=timeout, trace=trace))
-        return await self.guarded(lambda: self.session.run(fetches, feeds, timeout=timeout, trace=trace))
+
+        async def start() -> Any:
+            with self._doubt.of_run():
+                return await self.session.run(fetches, feeds, timeout=timeout, trace=trace)
+
+        return await self.guarded(start)
 
     async def guarded(self, start: Callable[[], Awaitable[T]]) -> T:
         """Awaits `start()`, what uses the session in another way than `run` does. Fails at once if there is a loss, as
@@ -564,7 +578,8 @@ class Supervisor:
 
     async def is_loss(self, error: BaseException, attempt: Attempt) -> bool:
         """Whether an error of a run is a loss, and training goes on without it; see `FailureClassifier`."""
-        return await self._classifier.is_loss(error, attempt)
+        with self._doubt.judged():
+            return await self._classifier.is_loss(error, attempt)
 
     def went_well(self) -> None:
         """A step was made."""

@@ -85,7 +85,7 @@ class Tasks:
         return process
 
     def logs(self) -> str:
-        """What the processes have written."""
+        """The output of the processes."""
         return "\n".join(path.read_text(errors="replace") for path in sorted(self.folder.glob("joined-*.log")))
 
     def __enter__(self) -> Tasks:
@@ -108,7 +108,7 @@ Plan = Callable[[Tasks], Iterator[Phase]]
 async def trained_through(plan: Plan, folder: Path, *, copies: int = 0) -> af.Supervisor:
     """Trains while the cluster goes through the phases of a plan, and compares the bits with those of one process.
 
-    The cluster begins with a server and a worker, which stay. Nobody but the supervisor says that a task is lost.
+    The cluster begins with a server and a worker, which stay. The supervisor alone says that a task is lost.
     """
     model, steps = Model("/job:ps"), 0
     async with af.LocalCluster({"ps": 1, "worker": 1}, file_roots=[folder]) as cluster:
@@ -148,12 +148,12 @@ def all_live(supervisor: af.Supervisor) -> bool:
 
 
 def workers(number: int) -> Phase:
-    """So many tasks compute the logical workers."""
+    """`number` tasks compute the logical workers."""
     return lambda supervisor: all_live(supervisor) and len(supervisor.replicas) == number
 
 
 def servers(number: int) -> Phase:
-    """So many tasks hold variables."""
+    """`number` tasks hold variables."""
 
     def phase(supervisor: af.Supervisor) -> bool:
         homes = {supervisor.session.placement(variable.op) for variable in supervisor.model.variables}

@@ -34,7 +34,7 @@ def workers_go_together(tasks: Tasks) -> Iterator[Phase]:
     yield workers(4)
     first.kill()
     second.kill()
-    third.terminate()  # while nobody knows that the others never come back
+    third.terminate()  # while no task knows that the others never come back
     yield and_has_left(workers(1), third)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,14 @@ import anyio
 import anyio.lowlevel
 import numpy as np
 import pytest
+import virtual
 
 import actorflow as af
 from actorflow import errors
 from actorflow.cluster.wire.messages import DropState
-from actorflow.supervisor import CheckpointSaved, Restored
+from actorflow.supervisor import CheckpointSaved, Restored, StateMoved
+from actorflow.training.supervisor.moving.copies import StateCopies
+from actorflow.training.supervisor.moving.doubt import Doubt
 
 SIZES = (100, 90)
 JOBS = {"chief": 1, "ps": 1, "worker": 1}
@@ -198,3 +202,144 @@ async def test_moves_are_in_force_when_the_session_has_connected_again(
                     places = [supervisor.session.placement(variable.op) for variable in model.values]
             assert await firsts(supervisor, model) == [8.0, 8.0]
             assert places == [supervisor.session.placement(variable.op) for variable in model.values]
+
+
+@pytest.mark.parametrize("copies", [0, 1])
+@pytest.mark.parametrize("loss", [errors.UnavailableError, errors.AbortedError])
+async def test_a_move_beside_a_step_that_fails_takes_no_half_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, copies: int, loss: type[errors.OpError]
+) -> None:
+    model = Model()
+    async with af.LocalCluster(JOBS | {"ps": 2}, transport="local") as cluster:
+        async with (
+            af.Supervisor(cluster, model.graph, checkpoint_dir=tmp_path, replicas=1, copies=copies) as supervisor,
+            anyio.create_task_group() as group,
+        ):
+            run, failed = supervisor.session.run, []
+            leaving = supervisor.session.placement(model.variables[0].op).partition("/replica:0")
+            task = leaving[0] + "/" + leaving[2].split("/")[1]
+
+            async def move() -> None:
+                with suppress(errors.AbortedError):
+                    await supervisor.level(leaving=[task])
+
+            async def half(fetches: Any, feeds: Any = None, **options: Any) -> Any:
+                is_step = fetches is model.train or (type(fetches) is list and fetches[0] is model.train)
+                if is_step and not failed and await run(model.step) == 2:
+                    failed.append(fetches)
+                    await run(model.parts[0], {model.amount: 1.0})
+                    group.start_soon(move)
+                    raise loss("A task was lost in the middle of the step.")
+                return await run(fetches, feeds, **options)
+
+            monkeypatch.setattr(supervisor.session, "run", half)
+            async for attempt in supervisor.steps(until=4):
+                async with attempt:
+                    await supervisor.run(model.train)
+            monkeypatch.undo()
+            assert failed and await firsts(supervisor, model) == [4.0, 4.0]
+
+
+@pytest.mark.parametrize("copies", [0, 1])
+async def test_counters_of_nodes_that_come_back_to_a_task_go_on(tmp_path: Path, copies: int) -> None:
+    drawn = {}
+    for moves in (False, True):
+        with af.Graph().as_default() as graph, af.device("/job:ps"):
+            step = af.train.get_or_create_global_step()
+            variables = [af.Variable(np.zeros(size, np.float32), name=f"v{size}") for size in (3, 500)]
+            noise = af.random_uniform([], seed=3)
+            train = af.group(*(v.assign_add(af.fill(v.shape, noise)) for v in variables), step.assign_add(1))
+        async with (
+            af.LocalCluster({"ps": 2}, transport="local") as cluster,
+            af.Supervisor(
+                cluster, graph, checkpoint_dir=tmp_path / str(moves), replicas=1, copies=copies
+            ) as supervisor,
+        ):
+            row = []
+            for leaving in ("", "/job:ps/task:0", "jobs", "/job:ps/task:1", "jobs", "/job:ps/task:0", ""):
+                await supervisor.run(train)
+                row.append(float((await supervisor.run(variables[0]))[0]))
+                if moves and leaving == "jobs":
+                    await supervisor.level(jobs=["ps"])
+                elif moves and leaving:
+                    await supervisor.level(leaving=[leaving])
+            assert not moves or sum(isinstance(event, StateMoved) for event in supervisor.history) >= 4
+            drawn[moves] = row
+    assert drawn[True] == drawn[False]
+
+
+async def test_a_move_that_fails_by_a_loss_takes_all_back_whoever_asks_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(*_: Any) -> None:
+        raise errors.AbortedError("What nodes kept between runs is lost.")
+
+    model = Model()
+    async with af.LocalCluster(JOBS | {"ps": 2}, transport="local") as cluster:
+        async with af.Supervisor(cluster, model.graph, checkpoint_dir=tmp_path, replicas=1) as supervisor:
+            await supervisor.run(model.train)
+            monkeypatch.setattr(StateCopies, "take", fails)
+            with pytest.raises(errors.AbortedError, match="kept between runs is lost"):
+                for task in cluster.spec.tasks:
+                    await supervisor.level(leaving=[task])
+            assert await supervisor.run(model.step) == 0 and supervisor.epoch == 2
+
+
+class Run:
+    """A run that fails, and somebody who asks whether its values may be kept."""
+
+    def __init__(self) -> None:
+        self.generation = 0
+        self.doubt = Doubt(2.0, lambda: self.generation)
+
+    async def fails(self, error: Exception, after: int = 0) -> None:
+        with suppress(type(error)), self.doubt.of_run():
+            self.generation += after
+            raise error
+
+    async def waits(self) -> float:
+        begun = anyio.current_time()
+        await self.doubt.over()
+        return anyio.current_time() - begun
+
+
+@pytest.mark.parametrize(
+    ("error", "after", "seconds"),
+    [
+        (errors.UnavailableError("gone"), 0, 2.0),
+        (errors.AbortedError("gone"), 0, 2.0),
+        (errors.AbortedError("gone"), 1, 0.0),
+        (errors.InvalidArgumentError("the program's own"), 0, 0.0),
+    ],
+)
+def test_who_asks_waits_for_a_judgement_of_what_may_be_a_loss_or_some_seconds(
+    error: Exception, after: int, seconds: float
+) -> None:
+    async def main() -> None:
+        run = Run()
+        assert await run.waits() == 0.0
+        await run.fails(error, after)
+        assert await run.waits() == seconds and await run.waits() == 0.0
+
+    virtual.run(main)
+
+
+def test_a_judgement_may_take_its_time_and_ends_the_doubt() -> None:
+    async def main() -> None:
+        run, waited = Run(), []
+        await run.fails(errors.UnavailableError("gone"))
+
+        async def wait() -> None:
+            waited.append(await run.waits())
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(wait)
+            with run.doubt.judged():
+                await anyio.sleep(7.0)
+                assert not waited
+        assert waited == [7.0]
+        run.doubt.check(1)
+        with pytest.raises(errors.AbortedError, match="may have done a part of its work"):
+            run.doubt.check(0)
+
+    virtual.run(main)

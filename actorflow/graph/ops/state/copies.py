@@ -31,11 +31,17 @@ def _nothing(c: Inference) -> list[Shape]:
 
 @op("TakeCopies", shape=_shapes, result=_types, gradient=None, stateful=True, asynchronous=True)
 def take_copies(
-    *, handles: Sequence[str], dtypes: Sequence[DType], state: bool = False, name: str | None = None
+    *,
+    handles: Sequence[str],
+    dtypes: Sequence[DType],
+    state: bool = False,
+    away: Sequence[str] = (),
+    name: str | None = None,
 ) -> list[Tensor]:
     """The values of the variables of this task whose handles are the nodes `handles`, of types `dtypes`, all at one instant and
-    without a copy. The last output is a text: with `state` what nodes and readers of the task keep between runs, else empty. The
-    nodes have to run before, as control inputs.
+    without a copy. The last output is a text: with `state` what nodes and readers of the task keep between runs, else empty.
+    State of the nodes `away`, which are on other tasks now, counts as state that a restore has left. The handles have to run before,
+    as control inputs.
 
     Raises in the run: FailedPreconditionError that lists the variables that have no value yet.
     """

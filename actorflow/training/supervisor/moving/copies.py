@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -26,6 +27,7 @@ from actorflow.graph.ops.flow.control import group
 from actorflow.graph.ops.state.copies import adopt_copies, give_copies, keep_copies, take_copies
 from actorflow.graph.structure.fetches import cache_key
 from actorflow.graph.tensor import Operation, Tensor
+from actorflow.training.supervisor.moving.doubt import Doubt
 from actorflow.training.supervisor.moving.effects import Effect, Reach, reach_of
 from actorflow.training.supervisor.moving.layout import KeptPart, Layout, laid_out, processor
 from actorflow.training.supervisor.moving.state_groups import keepers
@@ -42,13 +44,16 @@ class StateCopies:
         graph: to which nodes are added when they are needed.
         variables: those whose values are kept.
         count: on how many further tasks each variable is kept beside each run.
+        doubt: about the runs before.
     """
 
-    def __init__(self, graph: Graph, variables: Sequence[Any], count: int) -> None:
-        self.count = count
+    def __init__(self, graph: Graph, variables: Sequence[Any], count: int, doubt: Doubt) -> None:
+        self.count, self._doubt = count, doubt
         self.owner = f"{machine.fresh_incarnation():x}"
         self.homes: dict[str, str] = {}
         """The devices of the variables, and of other nodes that have moved."""
+        self.moved: frozenset[str] = frozenset()
+        """The nodes that have moved while the session lives: a former task may have an old counter of theirs."""
         self.leaving: frozenset[str] = frozenset()
         """The tasks that are about to leave, which get no copies any more."""
         self.turn = anyio.Lock()
@@ -105,7 +110,14 @@ class StateCopies:
         tasks = list(dict.fromkeys(map(processor, present)))
         at = list(dict.fromkeys(placed[name] for name in keepers(self._graph) if name in placed))
         homes = {name: self.homes[name] for name in self._types}
-        return laid_out(homes, at, tasks, self.count, moves or {})
+        layout = laid_out(homes, at, tasks, self.count, moves or {})
+        if not self.moved:
+            return layout
+        tasks_of = {name: task_of(placed[name]) for name in sorted(self.moved) if name in placed}
+        return tuple(
+            replace(part, away=tuple(name for name, task in tasks_of.items() if task != task_of(part.home)))
+            for part in layout
+        )
 
     async def run(
         self,
@@ -139,10 +151,12 @@ class StateCopies:
         else:
             await self.turn.acquire()
         try:
+            await self._doubt.over()
             layout = self.layout(session)
             keep = self._keep_behind(reach.names, layout)
             fed = {**(feeds or {}), self._stamps: self._begin(layout)}
-            values, _ = await session.run([fetches, keep], fed, timeout=timeout, **options)
+            with self._doubt.of_run():
+                values, _ = await session.run([fetches, keep], fed, timeout=timeout, **options)
             self._complete = self._run
             return values
         finally:
@@ -188,7 +202,9 @@ class StateCopies:
         handles = [self._ops[name] for name in part.variables]
         with self._graph.device(part.home), self._graph.control_dependencies([*behind_all, *handles]):
             types = [self._types[name] for name in part.variables]
-            taken = take_copies(handles=part.variables, dtypes=types, state=part.has_state, name="TakeCopies")
+            taken = take_copies(
+                handles=part.variables, dtypes=types, state=part.has_state, away=part.away, name="TakeCopies"
+            )
         *values, state = _listed(taken)
         nodes = []
         for place in part.places:

@@ -18,6 +18,7 @@ class KeptPart:
         variables: their nodes.
         places: the devices that keep the part.
         target: the device of the task to which they are about to go; "" if they stay.
+        away: nodes that have left the task, which may have old counters of theirs.
     """
 
     name: str
@@ -25,6 +26,7 @@ class KeptPart:
     variables: tuple[str, ...]
     places: tuple[str, ...]
     target: str = ""
+    away: tuple[str, ...] = ()
 
     @property
     def has_state(self) -> bool:

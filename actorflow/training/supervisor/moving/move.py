@@ -33,6 +33,7 @@ from actorflow.models.train.saving.saver import Saver
 from actorflow.training.supervisor.events import Events, StateMoved
 from actorflow.training.supervisor.moving.balance import Moves, balanced
 from actorflow.training.supervisor.moving.copies import StateCopies
+from actorflow.training.supervisor.moving.doubt import LOSSES, Doubt
 from actorflow.training.supervisor.moving.state_groups import state_groups
 from actorflow.training.supervisor.recovery.manager import RecoveryManager
 
@@ -51,6 +52,7 @@ class StateMoves:
     Args:
         graph, variables, count: see `StateCopies`.
         session, events, saver: of the supervisor.
+        doubt: about the runs before.
     """
 
     def __init__(
@@ -61,8 +63,10 @@ class StateMoves:
         session: Session,
         events: Events,
         saver: Saver | None = None,
+        *,
+        doubt: Doubt,
     ) -> None:
-        self._graph, self._all, self._count, self._saver = graph, variables, count, saver
+        self._graph, self._all, self._count, self._saver, self._doubt = graph, variables, count, saver, doubt
         self._session, self._events = session, events
         self.manager: RecoveryManager
         self.copies: StateCopies | None = None
@@ -84,7 +88,7 @@ class StateMoves:
     def ready(self) -> StateCopies:
         """The copies, whose nodes are made at their first use."""
         if self.copies is None:
-            self.copies = StateCopies(self._graph, self._all, self._count)
+            self.copies = StateCopies(self._graph, self._all, self._count, self._doubt)
             self.copies.leaving = self._leaving
             self._settle(self.copies)
         return self.copies
@@ -147,6 +151,7 @@ class StateMoves:
 
     async def restore(self) -> bool:
         """Gives all variables the values of the last run of which all copies are there. The result is whether such a run was."""
+        self._doubt.end()
         if self.copies is None:
             await self._tell_saver()
             return False
@@ -243,7 +248,10 @@ class StateMoves:
         begin = anyio.current_time()
         sources = {name: placed for name in moves.devices if (placed := copies.homes.get(name)) is not None}
         async with self._alone(copies):
+            raised = self._doubt.raised
+            await self._doubt.over()
             await self._take(copies, moves)
+            self._check_whole(copies, raised)
             run, layout = copies.last()
             await self._rehome(copies, moves, run, {part.name: task_of(part.next_home) for part in layout})
         if not self.keeps:
@@ -271,9 +279,19 @@ class StateMoves:
     async def _take(self, copies: StateCopies, moves: Moves) -> None:
         try:
             await copies.take(self._session, moves.devices)
-        except BaseException:
+        except BaseException as error:
             if not self.keeps:
                 copies.forget()  # a later loss would go back to them, past newer checkpoints
+            if isinstance(error, LOSSES):  # said once, and whoever moves may be no attempt, which would hear it
+                self.manager.take_back(AbortedError(f"Variables were about to move. {error.message}"))
+            raise
+
+    def _check_whole(self, copies: StateCopies, raised: int) -> None:
+        """Raises AbortedError where a run has failed before the values were taken, which was not known yet."""
+        try:
+            self._doubt.check(raised)
+        except AbortedError:
+            copies.forget()
             raise
 
     async def _rehome(self, copies: StateCopies, moves: Moves, run: int, holders: Mapping[str, str]) -> None:
@@ -281,10 +299,12 @@ class StateMoves:
         try:
             await self._engine.move(moves.devices)
             copies.homes |= moves.devices
+            copies.moved |= moves.devices.keys() - copies.variables
             await copies.adopt(self._session, run, holders, moves.devices.keys())
         except BaseException as error:
             copies.homes = former | dict(moves.devices)
-            self.manager.take_back(AbortedError(f"Variables were about to move: {error}"))
+            why = error.message if isinstance(error, OpError) else "The move was stopped in the middle."
+            self.manager.take_back(AbortedError(f"Variables were about to move, and have no values now. {why}"))
             raise
 
     async def drop(self, sources: Mapping[str, str]) -> None:
