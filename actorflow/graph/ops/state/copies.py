@@ -40,8 +40,8 @@ def take_copies(
 ) -> list[Tensor]:
     """The values of the variables of this task whose handles are the nodes `handles`, of types `dtypes`, all at one instant and
     without a copy. The last output is a text: with `state` what nodes and readers of the task keep between runs, else empty.
-    State of the nodes `away`, which are on other tasks now, counts as state that a restore has left. The handles have to run before,
-    as control inputs.
+    State of the nodes `away`, which are on other tasks now, counts as state that a restore has left. The handles have to
+    run before, as control inputs.
 
     Raises in the run: FailedPreconditionError that lists the variables that have no value yet.
     """

@@ -15,7 +15,7 @@ LOSSES = (UnavailableError, AbortedError)
 class Doubt:
     """A run that writes variables has failed, and it is not judged yet whether by a loss, which takes all back.
 
-    Meanwhile nobody may keep the values, or move them: after the loss they would be what training goes on from, with a part of
+    Meanwhile no one may keep the values, or move them: after the loss they would be what training goes on from, with a part of
     the run that failed, whose step is done again.
 
     Args:
@@ -59,8 +59,8 @@ class Doubt:
             over.set()
 
     async def over(self) -> None:
-        """Waits until there is no doubt; a loss ends the wait from outside. A failure that the program has caught is judged by
-        nobody, and counts as no loss after some seconds."""
+        """Waits until there is no doubt; a loss ends the wait from outside. A failure that the program has caught is not
+        judged, and counts as no loss after some seconds."""
         while (over := self._over) is not None:
             with anyio.move_on_after(self._seconds) as scope:
                 await over.wait()
