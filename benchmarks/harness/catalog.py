@@ -31,6 +31,7 @@ FAMILIES = {
     "nodes": "engine.nodes",
     "watching": "frontends.watching",
     "planning": "engine.planning",
+    "ablations": "engine.ablations",
     "first_runs": "engine.first_runs",
     "placement": "placement.measured",
     "placement_search": "placement.search",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from actorflow.engine.runtime.codegen.jit import ReplacedCalls
 from actorflow.engine.runtime.codegen.jit_recipe import Recipe
 
 from .choices import GPU
@@ -26,6 +27,9 @@ class CudaCompiler:
 
     def available(self) -> bool:
         return True  # a GPU's array module has a compiler
+
+    def pays(self, recipe: Recipe, elements: int, replaced: ReplacedCalls) -> bool:
+        return replaced.prepared + replaced.functions > 1  # a launch for each takes longer than its elements
 
     def computes(self, function: str, dtype: str) -> bool:
         return True

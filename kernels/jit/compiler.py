@@ -12,6 +12,7 @@ import numpy as np
 
 from actorflow.base.process import forks
 from actorflow.engine.runtime.codegen import llvm
+from actorflow.engine.runtime.codegen.jit import ReplacedCalls
 from actorflow.engine.runtime.codegen.jit_recipe import Operand, Recipe
 from actorflow.errors import InternalError
 
@@ -24,6 +25,12 @@ _HOLDING = 20_000
 """Up to this number of operations a loop holds the interpreter: to give it up and get it back may take longer."""
 _CHUNK = 1 << 15
 """Elements that a thread takes at a time."""
+_PREPARED, _FUNCTION, _LOOP = 200.0, 900.0, 2000.0
+"""Nanoseconds of a call on no elements: of a function in C by the tape, of numpy, and of a compiled loop by ctypes."""
+_ELEMENT, _INSTRUCTION = 0.1, 0.05
+"""Nanoseconds for each element of an array that is read or written, and for each instruction on an element."""
+_GAIN = 0.8
+"""A loop pays if it takes at most this part of the time of the calls: compiling it takes some time too."""
 _SIZE = ctypes.c_ssize_t
 
 
@@ -37,6 +44,11 @@ class LlvmCompiler:
 
     def available(self) -> bool:
         return llvm.available()
+
+    def pays(self, recipe: Recipe, elements: int, replaced: ReplacedCalls) -> bool:
+        calls = replaced.prepared * _PREPARED + replaced.functions * _FUNCTION + replaced.arrays * elements * _ELEMENT
+        arrays = len(recipe.outputs) + sum(operand.layout == "full" for operand in recipe.operands)
+        return _LOOP + elements * (arrays * _ELEMENT + len(recipe.body) * _INSTRUCTION) < _GAIN * calls
 
     def computes(self, function: str, dtype: str) -> bool:
         """Exponentials and the like are numpy's own inner loops, where these can be called."""

@@ -1,7 +1,8 @@
 """Optimizers' dense updates as one loop each: every variable and slot is read and written once.
 
 The formulas are the rows of `actorflow.graph.ops.state.training`, as for numpy's kernels, so the results are the same bits.
-The native kernels compute the first updates, until the loop is there, and whatever it can't take.
+The native kernels compute the first updates, until the loop is there, and whatever it can't take. They go through
+the arrays block by block, so they are as fast where a formula is short or an array small (`benchmarks/engine/ablations.py`).
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from ..state.update_program import UpdateLoop, program_of
 from .compiler import compiled
 from .ufuncs import inner_loop
 
-LEAST = 2000
-"""Elements: below, the native kernels cost no more."""
+_LEAST, _LEAST_OF_NUMPY = 1 << 15, 2000
+"""Elements: below, the native kernels cost no more; numpy, which computes what C does not know, costs more earlier."""
+_LEAST_STEPS = 8
+"""Instructions: the native kernels do fewer at the speed of the memory."""
 
 provide("jit", llvm.available)
 
@@ -66,9 +69,23 @@ def _by_loop(row: Update, inputs: tuple[Any, ...], flag: bool) -> bool:
     return True
 
 
+@functools.cache
+def _least(row: Update) -> int | None:
+    """The elements from which on a loop is faster than the other kernels; None if it never is."""
+    ops = [step.op for step in program_of(row, False, "f4").loop(None).recipe.body]
+    if CALLED & set(ops):
+        return _LEAST_OF_NUMPY
+    return _LEAST if len(ops) >= _LEAST_STEPS else None
+
+
 def _pays(row: Update) -> Any:
     at = row.refs + row.gradient
-    return lambda attrs, shapes: int(np.prod(shapes[at], dtype=np.int64)) >= LEAST
+
+    def pays(attrs: Any, shapes: Any) -> bool:
+        least = _least(row)
+        return least is not None and int(np.prod(shapes[at], dtype=np.int64)) >= least
+
+    return pays
 
 
 for _row in TABLE:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiled_loops import assert_same, both_ways, loops, regions, run_hot
 from kernel_loops import kernel_loops
 from patience import PATIENCE
 
@@ -25,7 +26,6 @@ from actorflow.base.registry import kernel, opdef
 from actorflow.base.registry.traits import Loop
 from actorflow.engine.runtime.codegen import jit
 from actorflow.engine.runtime.codegen.jit_recipe import CALLED, TYPES, RecipeWriter
-from actorflow.engine.runtime.codegen.region import Region
 from actorflow.graph.control_flow.cond import cond
 from actorflow.graph.control_flow.while_loop import while_loop
 from actorflow.graph.ops.shape_rules import unchanged
@@ -45,43 +45,15 @@ nn = af.nn
 N = 2003  # no multiple of a vector's width
 
 
-def regions(session: af.Session) -> list[Region]:
-    plans = [plan for compiled in session._engine.planner._plans.values() for plan in compiled.plans]
-    return [node.region for plan in plans for node in plan.nodes if node.region is not None]
+@pytest.fixture(autouse=True)
+def small_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops are made for few elements too."""
+    monkeypatch.setattr(compiler.LlvmCompiler, "pays", lambda self, recipe, elements, calls: _several(calls))
+    monkeypatch.setattr(updates, "_least", lambda row: 2000)
 
 
-def loops(session: af.Session) -> int:
-    return sum(region.loops for region in regions(session))
-
-
-def assert_same(given: Any, wanted: Any) -> None:
-    given, wanted = np.asarray(given), np.asarray(wanted)
-    assert (given.dtype, given.shape) == (wanted.dtype, wanted.shape)
-    if given.dtype.kind == "f":
-        nan = np.isnan(given)
-        np.testing.assert_array_equal(nan, np.isnan(wanted))
-        given, wanted = np.where(nan, 0, given), np.where(nan, 0, wanted)
-    if given.tobytes() != wanted.tobytes():
-        at = np.flatnonzero(given.ravel().view(f"V{given.itemsize}") != wanted.ravel().view(f"V{given.itemsize}"))
-        pytest.fail(f"{at.size} of {given.size} differ, such as {given.ravel()[at[:4]]} from {wanted.ravel()[at[:4]]}")
-
-
-async def run_hot(session: af.Session, fetches: Any, feeds: Any = None) -> Any:
-    """The results of a run when the loops of its regions are there."""
-    for _ in range(jit.RUNS):
-        await session.run(fetches, feeds)
-    assert background.wait(PATIENCE)
-    return await session.run(fetches, feeds)
-
-
-async def both_ways(graph: af.Graph, fetches: list[Any], feeds: dict[Any, Any]) -> int:
-    """Checks that a run with loops gives what one without gives; the number of loops."""
-    async with af.Session(graph=graph) as session, af.Session(graph=graph, options=af.PlanOptions(jit=False)) as plain:
-        given, wanted = await run_hot(session, fetches, feeds), await plain.run(fetches, feeds)
-        for one, other in zip(given, wanted, strict=True):
-            assert_same(one, other)
-        assert loops(plain) == 0
-        return loops(session)
+def _several(calls: jit.ReplacedCalls) -> bool:
+    return calls.prepared + calls.functions > 1
 
 
 def values(dtype: Any, shape: Sequence[int], seed: int) -> np.ndarray[Any, Any]:
@@ -602,7 +574,7 @@ async def test_without_jit_nothing_is_compiled(graph: af.Graph, monkeypatch: pyt
         await check()
     with monkeypatch.context() as patch:
         patch.setattr(llvm, "available", lambda: False)
-        patch.setattr(updates, "LEAST", 1 << 62)
+        patch.setattr(updates, "_least", lambda row: None)
         jit._installed.cache_clear()
         await check()
     jit._installed.cache_clear()

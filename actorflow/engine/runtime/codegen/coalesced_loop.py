@@ -137,7 +137,7 @@ class CoalescedLoop(Region):
             kept.update(body.resolved(pred) for guards in body.guards.values() for pred, _ in guards)
             outer_inputs = {e for m in run for e in m.inputs if e.node not in names}
             mine = {m.name: chosen[m.name] for m in run if m.name in chosen}
-            arranged = arrange([*constants, *run], types, kept, outer_inputs, self._compiler, mine)
+            arranged = arrange([*constants, *run], types, kept, outer_inputs, self._compiler, mine, self._is_one_call)
             pieces.extend(arranged[len(constants) :])
         return pieces
 

@@ -12,6 +12,7 @@ import functools
 import os
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from actorflow.base.registry import plugins
@@ -41,6 +42,21 @@ class LaunchedLoop(Protocol):
         """Launches it on arrays of `xp` that broadcast to the shape of all results, and gives fresh arrays of that shape."""
 
 
+@dataclass(frozen=True, slots=True)
+class ReplacedCalls:
+    """The calls that a loop takes the place of.
+
+    Args:
+        prepared: kernels that are one function of a library.
+        functions: functions of numpy, of which other kernels need several.
+        arrays: the arrays that all of them read and write, those of the size of the loop alone.
+    """
+
+    prepared: int
+    functions: int
+    arrays: int
+
+
 class LoopCompiler(Protocol):
     """A compiler of the loops that stand at elementwise kernels (`actorflow.base.registry.traits.Loop`)."""
 
@@ -52,6 +68,9 @@ class LoopCompiler(Protocol):
 
     def available(self) -> bool:
         """Whether what it needs is installed."""
+
+    def pays(self, recipe: Recipe, elements: int, replaced: ReplacedCalls) -> bool:
+        """Whether a loop over these elements is faster than the calls that it replaces."""
 
     def computes(self, function: str, dtype: str) -> bool:
         """Whether it has one of the functions in `jit_recipe.CALLED` for an element type."""

@@ -19,7 +19,7 @@ from actorflow.base.dtypes import DType
 from actorflow.base.registry import roles
 from actorflow.base.registry.traits import Loop
 from actorflow.base.shapes import Shape, is_static
-from actorflow.engine.runtime.codegen.jit import LoopCompiler
+from actorflow.engine.runtime.codegen.jit import LoopCompiler, ReplacedCalls
 from actorflow.engine.runtime.codegen.jit_recipe import TYPES, Recipe, RecipeValue, RecipeWriter
 from actorflow.graph.analysis.cooperative import yielding
 from actorflow.graph.node import Node, TensorId
@@ -28,6 +28,8 @@ MOST_MEMBERS = 64
 MOST_ARRAYS = 24
 
 Types = Mapping[TensorId, tuple[DType, Shape]]
+OneCall = Callable[[Node, Sequence[Shape]], bool]
+"""Whether one function computes a member of these input shapes, in one pass over its arrays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +91,14 @@ def arrange(
     given: AbstractSet[TensorId],
     compiler: LoopCompiler,
     chosen: Mapping[str, Loop],
+    is_one_call: OneCall,
 ) -> list[Node | FusedLoop]:
     """The members in an order that computes what the given order does, those of loops together.
 
     `types` are of all tensors in the region, `kept` are needed after it, `given` come from outside. `chosen` are candidates.
     """
     members = _without_detours(members, given, chosen)
-    arranger = _Arranger(members, types, given, compiler, chosen)
+    arranger = _Arranger(members, types, given, compiler, chosen, is_one_call)
     units = arranger.units()
     where = {m.name: i for i, unit in enumerate(units) for m in unit.members}
     used = set(kept)
@@ -150,6 +153,7 @@ class _Arranger:
         inputs: AbstractSet[TensorId],
         compiler: LoopCompiler,
         chosen: Mapping[str, Loop],
+        is_one_call: OneCall,
     ) -> None:
         self._members = members
         self._position = {m.name: position for position, m in enumerate(members)}
@@ -157,6 +161,7 @@ class _Arranger:
         self._given = inputs
         self._compiler = compiler
         self._chosen = chosen
+        self._is_one_call = is_one_call
         self._constants = {m.name: m.attrs["value"] for m in members if m.role is roles.CONSTANT}
         self._units: dict[int, _Unit] = {}
         self._unit_of: dict[str, int] = {}
@@ -270,7 +275,7 @@ class _Arranger:
                 unit.above = unit.above & ~(1 << other) | 1 << left | a.above
 
     def fuse(self, unit: _Unit, outside: AbstractSet[TensorId]) -> FusedLoop | None:
-        """The loop of a unit; None if the loop would do no more than one numpy function."""
+        """The loop of a unit; None if the compiler says that the loop does not pay."""
         members = sorted(unit.members, key=lambda m: self._position[m.name])
         whole: Any = unit.shape
         columns = unit.columns or (whole[-1] if len(whole) > 1 else _elements(whole))
@@ -279,7 +284,9 @@ class _Arranger:
         inputs: list[TensorId] = []
         scalars: set[TensorId] = set()
         inside = {m.name for m in members}
+        prepared = functions = arrays = 0
         for member in members:
+            work = block.work
             for tensor_id in member.inputs:
                 if tensor_id in values:
                     continue
@@ -298,10 +305,19 @@ class _Arranger:
             result = self._written(member, [values[e] for e in member.inputs])
             assert result is not None, member.op
             values[TensorId(member.name, 0)] = result
+            shapes = [self._types[e][1] for e in member.inputs]
+            if self._is_one_call(member, shapes):
+                prepared += 1
+                arrays += 1 + sum(_layout(shape, whole) == ("full", None) for shape in shapes)
+            else:
+                functions += block.work - work
+                arrays += 3 * (block.work - work)
         outputs = [e for m in members if (e := TensorId(m.name, 0)) in outside]
-        if block.work < 2 or not outputs:
+        if not outputs:
             return None
         recipe = block.finish([(values[e], None) for e in outputs])
+        if not self._compiler.pays(recipe, _elements(whole), ReplacedCalls(prepared, functions, arrays)):
+            return None
         rows = _elements(whole) // columns
         return FusedLoop(tuple(members), recipe, rows, columns, tuple(inputs), frozenset(scalars), tuple(outputs))
 

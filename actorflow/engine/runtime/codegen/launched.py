@@ -67,7 +67,7 @@ class LaunchedRegion(Region):
         types = {TensorId(m.name, port): t for m in members for port, t in enumerate(zip(m.dtypes, m.shapes))}
         types.update(self._types(shapes))
         inputs, kept = frozenset(self.node.attrs["inputs"]), frozenset(self.node.attrs["outputs"])
-        arranged = arrange(members, types, kept, inputs, compiler, chosen)
+        arranged = arrange(members, types, kept, inputs, compiler, chosen, lambda member, shapes: False)
         self.loops = sum(isinstance(piece, FusedLoop) for piece in arranged)
         return self._code(shapes, arranged)
 

@@ -106,13 +106,18 @@ class Region:
     def _loop_of(self, member: Node) -> Loop | None:
         return kernel_of(member, self._device, ()).loop
 
+    def _is_one_call(self, member: Node, shapes: Sequence[Shape]) -> bool:
+        return kernel_of(member, self._device, (), shapes, self._without).library != ""
+
     def compile_loops(self, key: tuple[Any, ...], shapes: Sequence[Shape]) -> None:
         """Puts a tape that calls compiled loops in the place of the version for these shapes."""
         assert self._compiler is not None
         members = self._with_shapes(shapes)
         types = {TensorId(m.name, port): t for m in members for port, t in enumerate(zip(m.dtypes, m.shapes))}
         types.update(self._types(shapes))
-        arranged = arrange(members, types, self._kept, self._given, self._compiler, self._candidates(members))
+        arranged = arrange(
+            members, types, self._kept, self._given, self._compiler, self._candidates(members), self._is_one_call
+        )
         fused = [m for m in arranged if isinstance(m, FusedLoop)]
         if fused:
             self._versions[key] = self._code(shapes, arranged)
