@@ -75,11 +75,10 @@ def transports_of(name: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("transport", transports_of("adder"))
-def test_f59_adder(transport: str) -> None:
-    before = set(os.listdir(tempfile.gettempdir()))
+def test_f59_adder(transport: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ENVIRONMENT, "TMPDIR", str(tmp_path))  # others make files in the system's folder meanwhile
     printed = on_cluster(transport, EXAMPLES / "adder.py")
-    left = set(os.listdir(tempfile.gettempdir())) - before
-    assert not [name for name in left if name.startswith("actorflow-")], "the file of keys stays"
+    assert not [name for name in os.listdir(tmp_path) if name.startswith("actorflow-")], "the file of keys stays"
     assert printed.splitlines() == ["3 + 4.5 = 7.5", "[1, 3] + [2, 4] = [3. 7.]"]
 
 
@@ -209,7 +208,7 @@ def test_f51_shared_memory_that_is_insisted_on_refuses_another_machine(
         given = MachineTime()
         with pytest.raises(AssertionError) as refused:
             run(script, before=far.client, environ=far.environ)
-        assert given.seconds() < 5 + 2  # two to start Python
+        assert given.seconds() < 5 + 10  # ten to start Python on a busy machine; without an answer it is a minute
     said = str(refused.value)
     assert re.search(r"FailedPreconditionError: /job:\w+/task:0 can't be reached over shm: \w+", said), said
     assert ("takes no tensors that way" if tasks == "zmq" else "in this network name space") in said

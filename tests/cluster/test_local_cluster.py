@@ -324,9 +324,12 @@ async def main():
         await anyio.sleep_forever()
 anyio.run(main)
 """
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
-        assert parent.stdout is not None
-        pids = [int(pid) for pid in parent.stdout.readline().split()]
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None and parent.stderr is not None
+        line = parent.stdout.readline()
+        assert line, parent.stderr.read()
+        pids = [int(pid) for pid in line.split()]
         assert len(pids) == 2 and not any(map(gone, pids))
         parent.kill()
     wait_until(lambda: all(map(gone, pids)), f"tasks {pids} are gone")
