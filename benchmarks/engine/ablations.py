@@ -1,4 +1,4 @@
-"""What each mechanism gains: models with it and without it, in turns in one process, by the time of a call.
+"""The gain of each mechanism: models with it and without it, in turns in one process, by the time of a call.
 
 A figure is the geometric mean, over the models of a family, of the time without the mechanism by the time with it: above 1 the
 mechanism gains. A mechanism that gains less than 1.15 in every family is not worth its lines.
