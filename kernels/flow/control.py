@@ -62,10 +62,14 @@ def assert_true(xp: Any, condition: Any, data: Any, *, summarize: int) -> None:
 
 
 def _report(data: Any, summarize: int) -> tuple[str, list[str]]:
-    """A failed assertion in words: its texts, and a line for each value. A text that ends with `=` names the value behind it."""
+    """A failed assertion in words: its texts, and a line for each value. A text that ends with `=` names the value behind it.
+    With texts that end with `:` before values, the only line has all data in brackets, as TensorFlow shows them."""
     said, lines, label = [], [], ""
-    for i, value in enumerate(data):
-        text = _text(value)
+    texts = [_text(value) for value in data]
+    names = [text is not None and text.endswith(":") and after is None for text, after in zip(texts, [*texts[1:], ""])]
+    for i, (value, text) in enumerate(zip(data, texts)):
+        if names[i]:
+            continue
         if text is None:
             lines.append(f"{label or f'data {i}:'} {_summary(value, summarize)}")
             label = ""
@@ -73,6 +77,8 @@ def _report(data: Any, summarize: int) -> tuple[str, list[str]]:
             label = text
         elif text:
             said.append(text if text[-1] in ".!?" else f"{text.rstrip(':')}.")
+    if any(names):
+        lines = [" ".join(f"[{_printed(np.asarray(value), summarize)}]" for value in data)]
     return " ".join(said) or "the condition does not hold.", lines
 
 

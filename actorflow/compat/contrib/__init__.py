@@ -4,6 +4,7 @@ aliases.py      parts that are public names alone
 crf.py          conditional random fields over sequences of tags
 differentiating.py  gradients of Python functions
 framework/      scopes of arguments, and variables of models
+inner.py        the modules inside the parts, such as `rnn.python.ops.core_rnn_cell`
 layers/         layers as functions that make their variables
 learn/          modes, data sets, vocabularies
 legacy_seq2seq.py  decoders of unrolled networks

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from actorflow.compat.contrib.inner import inside
+
 PREFIX = "actorflow.compat.contrib"
 
 
@@ -34,6 +36,8 @@ def part(
     reasons = dict(refused or {})
 
     def get(name: str) -> Any:
+        if name == "python" and path:
+            return inside(f"{path}.python", sys.modules[module])
         if (place := table.get(name)) is None:
             raise AttributeError(absence(whole, name, reasons, list(table)), name=name)
         home, inner = place

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import actorflow.compat.v1 as v1
+from actorflow.compat.contrib import inner
 from actorflow.compat.door import modules, private, protos, refused, second
 from actorflow.compat.v1 import behavior
 from actorflow.public import Alias
@@ -193,23 +194,25 @@ def _contrib(fullname: str, parts: list[str]) -> ModuleType:
     """`tensorflow.contrib` and its parts. Modules within a part (`contrib.layers.python.layers.utils`) have the part's names."""
     module = importlib.import_module("actorflow.compat.contrib")
     for depth, part in enumerate(parts):
-        if part in ("python", "ops") or (depth > 0 and parts[1] == "python"):
-            module = _part_with(module, parts[depth:])
+        if part == "python" and depth == 1:
+            return _inside(".".join(parts), module)
+        if part in ("python", "ops"):
             break
         try:
-            inner = getattr(module, part)
+            below = getattr(module, part)
         except AttributeError as error:
             raise _error(str(error)) from None
-        if not isinstance(inner, ModuleType):
-            raise _error(f"{fullname} is not a module, but a {type(inner).__name__}.")
-        module = inner
+        if not isinstance(below, ModuleType):
+            raise _error(f"{fullname} is not a module, but a {type(below).__name__}.")
+        module = below
     return module
 
 
-def _part_with(module: ModuleType, inner: list[str]) -> ModuleType:
-    """The module of a part of contrib with an inner module's last name, or the part itself."""
-    last: Any = getattr(module, inner[-1], None) if inner else None
-    return last if isinstance(last, ModuleType) else module
+def _inside(path: str, part: ModuleType) -> ModuleType:
+    try:
+        return inner.inside(path, part)
+    except AttributeError as error:
+        raise _error(str(error)) from None
 
 
 def _second(parts: list[str]) -> ModuleType:

@@ -14,6 +14,8 @@ from actorflow.models.train.replicas.replicas import Replicas
 from actorflow.public import public
 from actorflow.training.estimator import blocking as _blocking
 from actorflow.training.estimator import run_config
+from actorflow.training.estimator.inputs.source import arguments
+from actorflow.training.estimator.programs.graphs import call_model_fn
 
 
 @public("tf.estimator")
@@ -61,6 +63,11 @@ class RunConfig(run_config.RunConfig):
 
     def _check(self) -> None:
         super()._check()
+        if self.device_fn is not None and list(arguments(self.device_fn)) != ["op"]:
+            raise ValueError(
+                f'device_fn must be callable with exactly one argument "op". Given: {self.device_fn!r:.80}, whose arguments are '
+                f"{list(arguments(self.device_fn))}."
+            )
         if self.session_config is not None and not isinstance(self.session_config, ConfigProto):
             raise ValueError(f"session_config must be instance of ConfigProto, given: {self.session_config!r:.80}")
 
@@ -103,6 +110,15 @@ class Estimator(_blocking.Estimator):
             )
         super().__init__(model_fn, model_dir, config, params, warm_start_from)
 
+    @property
+    def model_fn(self) -> Any:
+        """The model function with its `params`, which takes `features`, `labels`, `mode` and `config` by these names."""
+
+        def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
+            return call_model_fn(self._model_fn, features, labels, mode, self.params, config)
+
+        return model_fn
+
     def train(self, input_fn: Any, *args: Any, **kwargs: Any) -> Any:
         """See `blocking.Estimator.train`. With a strategy each replica takes a batch of `input_fn`'s data set in a step.
 
@@ -124,7 +140,25 @@ class Estimator(_blocking.Estimator):
         """
         return super().export_saved_model(*args, **kwargs).encode()
 
-    export_savedmodel = export_saved_model
+    def export_savedmodel(  # type: ignore[override]  # the sixth argument is another
+        self,
+        export_dir_base: Any,
+        serving_input_receiver_fn: Any,
+        assets_extra: Any = None,
+        as_text: bool = False,
+        checkpoint_path: Any = None,
+        strip_default_attrs: bool = False,
+    ) -> Any:
+        """The older form of `export_saved_model`.
+
+        Args:
+            export_dir_base, serving_input_receiver_fn, assets_extra: see `export_saved_model`.
+            as_text, checkpoint_path: see there.
+            strip_default_attrs: without effect, for readers take a default that is written as they take it unwritten.
+        """
+        return self.export_saved_model(
+            export_dir_base, serving_input_receiver_fn, assets_extra, as_text, checkpoint_path
+        )
 
     @property
     def session_options(self) -> Mapping[str, Any]:

@@ -51,6 +51,7 @@ class Differences:
             details.append(f"{len(self.unexpected)} only in the checkpoint: {', '.join(self.unexpected)}")
         kind = NotFoundError if self.missing else InvalidArgumentError
         raise kind(
+            "Restoring from checkpoint failed for a mismatch between values and variables. "
             f"The checkpoint {self.prefix!r} does not fit the variables: {len(self.missing)} are missing, "
             f"{len(self.mismatched)} have another type or shape. Nothing was restored.",
             details=details,

@@ -53,10 +53,10 @@ class Core:
         params: Mapping[str, Any] | None = None,
         warm_start_from: str | WarmStartSettings | None = None,
     ) -> None:
+        self._config = _config(config, model_dir, self.config_type)
         if model_fn is None:
             raise ValueError("model_fn must be provided to Estimator.")
         check_model_fn(model_fn, params)
-        self._config = _config(config, model_dir, self.config_type)
         self._model_fn, self._params = model_fn, copy.deepcopy(dict(params or {}))
         settings = warm_start_settings(warm_start_from)
         self.warm_start_settings, self.starts_warm = settings, settings is not None
@@ -274,7 +274,7 @@ def _config(config: RunConfig | None, model_dir: str | os.PathLike[str] | None, 
     if config is not None and not isinstance(config, RunConfig):
         raise ValueError(f"config must be an instance of `RunConfig`, but provided {config}.")
     config = config or kind()
-    folder = None if model_dir is None else path_text(model_dir, "model_dir")
+    folder = path_text(model_dir, "model_dir") if model_dir else None
     if folder is not None and config.model_dir is not None and folder != config.model_dir:
         raise ValueError(
             "`model_dir` are set both in constructor and `RunConfig`, but with different values. In constructor: "

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from actorflow.base.reports.logs import get_logger
+from actorflow.exchange.saved_model.constants import (
+    SAVED_MODEL_FILENAME_PB,
+    SAVED_MODEL_FILENAME_PBTXT,
+    VARIABLES_DIRECTORY,
+    VARIABLES_FILENAME,
+)
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.variables.collections import GraphKeys
 from actorflow.models.train.saving.checkpoint_init import init_from_checkpoint
@@ -53,8 +60,16 @@ def warm_start_settings(settings: Any) -> WarmStartSettings | None:
     if settings is None or isinstance(settings, WarmStartSettings):
         return settings
     if isinstance(settings, (str, bytes)):
-        return WarmStartSettings(settings if isinstance(settings, str) else settings.decode())
+        return WarmStartSettings(_variables_of(settings if isinstance(settings, str) else settings.decode()))
     raise ValueError(f"warm_start_from must be a string or a WarmStartSettings, instead got {type(settings)}")
+
+
+def _variables_of(path: str) -> str:
+    """The checkpoint within a saved model; any other path as it is."""
+    names = (SAVED_MODEL_FILENAME_PB, SAVED_MODEL_FILENAME_PBTXT)
+    if any(os.path.exists(os.path.join(path, name)) for name in names):
+        return os.path.join(path, VARIABLES_DIRECTORY, VARIABLES_FILENAME)
+    return path
 
 
 @public("af.train:warm_start")

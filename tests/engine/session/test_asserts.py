@@ -91,6 +91,16 @@ def test_data_takes_the_place_of_the_report() -> None:
     assert "data 2: -7.0..." in str(caught.value) and "element-wise" not in str(caught.value)
 
 
+def test_data_with_names_before_values_are_shown_as_in_tensorflow() -> None:
+    x = af.placeholder(af.float32)
+    data = ["A shape must fit. ", "x_shape: ", af.shape(x), "limits: ", [3]]
+    with pytest.raises(InvalidArgumentError) as caught:
+        run(af.Assert(af.constant(False), data), {x: [[-7.0, 8.0]]})
+    error: Any = caught.value
+    assert error.message == "assertion failed: A shape must fit."
+    assert error.details == ("[A shape must fit. ] [x_shape: ] [1 2] [limits: ] [3]",)
+
+
 def test_the_name_is_that_of_the_scope() -> None:
     x = af.placeholder(af.float32)
     assert af.assert_equal(x, x, name="same").name.startswith("same/")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import actorflow.compat.v1 as tf
+from actorflow.training.estimator.canned.model_fn import class_head
 
 HEADS: dict[str, Callable[..., Any]] = {
     "binary": tf.estimator.BinaryClassHead,
@@ -108,8 +110,47 @@ def test_a_step_refuses_shapes_that_do_not_fit(head: str, what: str) -> None:
         targets = tf.cast(labels, tf.int32) if head == "classes" else labels
         loss = made.loss(targets, np.zeros((2, width), np.float32), {"w": weights})
         shape = {"labels": "labels shape", "weights": "weights shape", "losses": "loss_fn must return"}[what]
-        with pytest.raises(tf.errors.InvalidArgumentError, match=f"assertion failed: {shape}"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=f"assertion failed: {shape}") as caught:
             run(loss)
+        name = {"labels": "labels_shape", "weights": "weights_shape", "losses": "loss_shape"}[what]
+        wrong = " ".join(map(str, sizes[what]))
+        assert re.search(rf"\[{shape}.*\] \[{name}: \] \[{wrong}\]", str(caught.value)), str(caught.value)
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize(
+    ("word", "meaning"), [("sum", "weighted_sum"), ("sum_over_batch_size", "weighted_sum_over_batch_size")]
+)
+def test_a_reduction_has_a_short_word_too(head: str, word: str, meaning: str) -> None:
+    assert HEADS[head](loss_reduction=word).loss_reduction == meaning
+    with pytest.raises(ValueError, match="Invalid loss_reduction: none"):
+        HEADS[head](loss_reduction="none")
+
+
+def test_the_area_of_two_classes_is_interpolated_by_the_head_and_not_by_a_classifier() -> None:
+    """The first value is Estimator 2.15's BinaryClassHead's for this example, the second that of its first version's head."""
+    weights, labels, logits = [[1.0], [0.1], [1.5]], [[1], [1], [0]], [[45.0], [-41.0], [44.0]]
+    areas = {}
+    for head in (tf.estimator.BinaryClassHead("w"), class_head(2, "w", None, "weighted_sum")):
+        with tf.Graph().as_default() as graph:
+            features = {"w": tf.constant(weights)}
+            spec = head.create_estimator_spec(features, "eval", tf.constant(logits), tf.constant(labels))
+            value, update = spec.eval_metric_ops["auc_precision_recall"]
+            with tf.Session(graph=graph) as session:
+                session.run(tf.local_variables_initializer())
+                session.run(update)
+                areas[type(head)] = float(session.run(value))
+    assert list(areas.values()) == pytest.approx([0.4010627, 0.6737757], abs=1e-5)
+
+
+def test_the_loss_of_several_heads_alone_makes_no_summary() -> None:
+    with tf.Graph().as_default() as graph:
+        heads = tf.estimator.MultiHead([tf.estimator.RegressionHead(name="a"), tf.estimator.RegressionHead(name="b")])
+        logits = labels = {name: tf.ones([2, 1]) for name in "ab"}
+        heads.loss(labels, logits, mode="train")
+        assert not graph.get_collection("summaries")
+        heads.create_estimator_spec({}, "train", logits, labels, train_op_fn=tf.identity)
+        assert sorted(each.op.name for each in graph.get_collection("summaries")) == ["loss", "loss/a", "loss/b"]
 
 
 @pytest.mark.parametrize(("head", "keys"), [("binary", ["logistic", "class_ids"]), ("labels", ["classes"])])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 from collections.abc import Callable
@@ -56,6 +57,91 @@ def test_targets_are_written_as_in_tensorflow(monkeypatch: pytest.MonkeyPatch) -
     assert configured(monkeypatch, {"eval_session_master": "grpc://e:1"}).evaluation_master == "grpc://e:1"
     with pytest.raises(ValueError, match="session_config must be instance of ConfigProto"):
         est.RunConfig(session_config={})
+
+
+@pytest.mark.parametrize("wrong", [lambda x: "/cpu:0", lambda op, other: "/cpu:0", lambda: "/cpu:0"])
+def test_a_device_function_takes_an_op(wrong: Any) -> None:
+    assert est.RunConfig(device_fn=lambda op: "/cpu:0").device_fn is not None
+    for refused in (lambda: est.RunConfig(device_fn=wrong), lambda: est.RunConfig().replace(device_fn=wrong)):
+        with pytest.raises(ValueError, match='device_fn must be callable with exactly one argument "op"'):
+            refused()
+
+
+def test_a_configuration_is_checked_first_and_an_empty_folder_is_none() -> None:
+    with pytest.raises(ValueError, match="config must be an instance of `RunConfig`"):
+        est.Estimator(model_fn=None, config="no config")
+    assert os.path.isdir(est.Estimator(model_fn=lambda features: None, model_dir="").model_dir)
+
+
+@pytest.mark.parametrize("params", [None, {"rate": 3.0}])
+def test_the_model_function_takes_the_same_arguments_whatever_the_program_wrote(params: Any) -> None:
+    def model_fn(features: Any, params: Any) -> Any:
+        return est.EstimatorSpec("infer", predictions=features * params.get("rate", 1.0))
+
+    whole = est.Estimator(model_fn, params=params).model_fn
+    assert list(inspect.signature(whole).parameters) == ["features", "labels", "mode", "config"]
+    with tf.Graph().as_default(), tf.Session() as session:
+        spec = whole(features=tf.constant(2.0), labels=None, mode="infer", config=est.RunConfig())
+        assert session.run(spec.predictions) == 2.0 * (params or {}).get("rate", 1.0)
+
+
+def _starts_at(number: float) -> Callable[..., Any]:
+    def model_fn(features: Any, labels: Any, mode: str) -> Any:
+        x = tf.get_variable("x", initializer=number)
+        step = tf.train.get_global_step()
+        metrics = {"mean": tf.metrics.mean(x), "rows": tf.metrics.mean_tensor([x, 2.0 * x])}
+        return est.EstimatorSpec(
+            mode, {"y": tf.reshape(x, [1])}, tf.identity(x), tf.assign_add(step, 1), eval_metric_ops=metrics
+        )
+
+    return model_fn
+
+
+def _numbers() -> Any:
+    return {"a": tf.constant([[1.0]])}, tf.constant([[1.0]])
+
+
+def _receiver() -> Any:
+    numbers = tf.placeholder(tf.float32, [None, 1])
+    return est.export.ServingInputReceiver({"a": numbers}, numbers)
+
+
+@pytest.mark.parametrize("source", ["folder", "saved model", "bytes"])
+def test_a_warm_start_takes_a_saved_model_and_is_exported_without_a_training(source: str, tmp_path: Path) -> None:
+    first = est.Estimator(_starts_at(3.0), str(tmp_path / "first")).train(_numbers, steps=1)
+    exported = first.export_saved_model(str(tmp_path / "exports"), _receiver)
+    begin: Any = {"folder": first.model_dir, "saved model": exported.decode(), "bytes": exported}[source]
+    second = est.Estimator(_starts_at(30.0), str(tmp_path / "second"), warm_start_from=begin)
+    assert next(iter(second.predict(_numbers)))["y"] == 3.0
+    folder = second.export_saved_model(str(tmp_path / "exports"), _receiver).decode()
+    assert tf.train.load_variable(f"{folder}/variables/variables", "x") == 3.0
+    with pytest.raises(ValueError, match="Couldn't find trained model"):
+        est.Estimator(_starts_at(1.0), str(tmp_path / "third")).export_saved_model(str(tmp_path), _receiver)
+
+
+def test_the_older_export_takes_a_word_more(tmp_path: Path) -> None:
+    trained = est.Estimator(_starts_at(3.0), str(tmp_path / "run")).train(_numbers, steps=1)
+    assert os.path.exists(trained.export_savedmodel(str(tmp_path / "a"), _receiver, strip_default_attrs=True))
+    assert os.path.exists(trained.export_savedmodel(str(tmp_path / "b"), _receiver, None, False, None, True))
+
+
+def test_the_summaries_of_an_evaluation_name_the_checkpoint_and_have_arrays(tmp_path: Path) -> None:
+    trained = est.Estimator(_starts_at(3.0), str(tmp_path / "run")).train(_numbers, steps=2)
+    trained.evaluate(_numbers, steps=1)
+    values: dict[str, Any] = {}
+    for path in sorted(Path(trained.eval_dir()).iterdir()):
+        for event in tf.train.summary_iterator(str(path)):
+            for value in event.summary.value:
+                values[value.tag] = tf.make_ndarray(value.tensor) if value.HasField("tensor") else value.simple_value
+    assert values["checkpoint_path"].item() == trained.latest_checkpoint().encode()
+    assert values["rows"].tolist() == [3.0, 6.0]
+    assert values["mean"] == 3.0 and "global_step" not in values
+
+
+def test_a_model_that_does_not_fit_its_checkpoint_is_refused_in_tensorflows_words(tmp_path: Path) -> None:
+    est.Estimator(_starts_at(3.0), str(tmp_path)).train(_numbers, steps=1)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"Restoring from checkpoint failed.*a mismatch between"):
+        est.Estimator(_starts_at([3.0]), str(tmp_path)).train(_numbers, steps=1)
 
 
 def test_a_derived_configuration_may_have_properties_of_its_own(tmp_path: Path) -> None:

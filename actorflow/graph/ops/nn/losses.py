@@ -269,7 +269,9 @@ def sparse_softmax_cross_entropy_with_logits(
                     f"(received {len(x.static_shape)})."
                 )
             if not compatible(t.static_shape, x.static_shape[:-1]):
-                raise ValueError(f"Labels {show(t.static_shape)} don't fit logits {show(x.static_shape)}.")
+                raise ValueError(
+                    f"The shape of labels, {show(t.static_shape)}, does not fit that of logits, {show(x.static_shape)}."
+                )
         if x.static_shape is not None and len(x.static_shape) == 2:
             return cast(outputs_of(sparse_softmax_cross_entropy_op(x, t, name=scope))[0], kind)
         loss = outputs_of(sparse_softmax_cross_entropy_op(_matrix(x), reshape(t, [-1])))[0]

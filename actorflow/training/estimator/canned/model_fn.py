@@ -63,8 +63,14 @@ def model_fn(head: Head, parts: Sequence[Part]) -> Callable[..., EstimatorSpec]:
     return model
 
 
+class _TwoClasses(BinaryClassHead):
+    """The head of a classifier of two classes, whose area under precision and recall is that of trapezia, as in TensorFlow 1."""
+
+    _precision_recall = "trapezoidal"
+
+
 def class_head(n_classes: int, weight_column: Any, vocabulary: Any, reduction: str) -> Head:
     """The head of a classifier."""
     if n_classes == 2:
-        return BinaryClassHead(weight_column, None, vocabulary, reduction)
+        return _TwoClasses(weight_column, None, vocabulary, reduction)
     return MultiClassHead(n_classes, weight_column, vocabulary, reduction)

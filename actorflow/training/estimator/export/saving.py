@@ -37,15 +37,18 @@ def exporting(
     mode: str,
     format: str,
 ) -> Program[str]:
-    """Writes the model with the values of a checkpoint to a numbered folder; see `Estimator.export_saved_model`."""
+    """Writes the model with the values of a checkpoint or of a warm start to a numbered folder.
+
+    See `Estimator.export_saved_model`.
+    """
     if serving_input_receiver_fn is None:
         raise ValueError("An input_receiver_fn must be defined.")
     if mode not in _TAGS:
         raise ValueError(f"A saved model is for a mode of {sorted(_TAGS)}, but experimental_mode is {mode!r}.")
     path = checkpoint_path or latest_checkpoint(core.model_dir)
-    if path is None:
+    if path is None and not core.starts_warm:
         raise ValueError(f"Couldn't find trained model at {core.model_dir}.")
-    built, receiver = core.graphs.for_export(mode, serving_input_receiver_fn)
+    built, receiver = core.graphs.for_export(mode, serving_input_receiver_fn, warm=path is None)
     with built.graph.as_default():
         if mode == ModeKeys.PREDICT:
             signatures = signatures_of(receiver, export_outputs_of(built.spec))

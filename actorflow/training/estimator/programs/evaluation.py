@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from actorflow.base.dtypes import string
 from actorflow.base.reports.logs import get_logger
 from actorflow.engine.session.session import Session
 from actorflow.errors import InvalidArgumentError, OutOfRangeError
+from actorflow.graph.graphdef.attributes import make_tensor_proto
 from actorflow.graph.ops.array.constant import placeholder
 from actorflow.graph.variables.collections import GraphKeys
 from actorflow.models.summary.protos import Summary
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 _LOG = get_logger("estimator")
 LOSS = "loss"
+_CHECKPOINT = "checkpoint_path"
+"""The tag of a summary that names the checkpoint of an evaluation."""
 
 
 class _StopAfter(SessionRunHook):
@@ -95,7 +99,7 @@ def evaluation(
     result = {key: named[key] for key in sorted(named)}
     step = int(result[GraphKeys.GLOBAL_STEP])
     _LOG.info("evaluated", step=step, name=name or "", **{k: v for k, v in result.items() if is_scalar(v)})
-    yield from _write(core, core.eval_dir(name), result, step)
+    yield from _write(core, core.eval_dir(name), result, step, path)
     core.told.note(Evaluated, step, name or "", result, path)
     return result
 
@@ -158,8 +162,8 @@ def _summary(value: bytes) -> Summary | None:
         return None
 
 
-def _write(core: Core, folder: str, result: Mapping[str, Any], step: int) -> Program[None]:
-    """Writes the numbers of an evaluation as summaries, and what metrics give as summaries, such as images."""
+def _write(core: Core, folder: str, result: Mapping[str, Any], step: int, path: str | None) -> Program[None]:
+    """Writes an evaluation as summaries: numbers, arrays, summaries that metrics give (such as images), and the checkpoint."""
     writer = core.writer(folder)
     if writer is not None:
         numbers = {
@@ -167,7 +171,17 @@ def _write(core: Core, folder: str, result: Mapping[str, Any], step: int) -> Pro
             for key, value in result.items()
             if key != GraphKeys.GLOBAL_STEP and is_scalar(value) and np.asarray(value).dtype.kind in "fiub"
         }
-        writer.add_summary(scalars(numbers), step)
+        arrays = {
+            key: make_tensor_proto(value)
+            for key, value in result.items()
+            if isinstance(value, np.ndarray) and value.ndim and value.dtype.kind in "fiub"
+        }
+        if path is not None:
+            arrays[_CHECKPOINT] = make_tensor_proto(path, string)
+        summary = scalars(numbers)
+        for key, tensor in arrays.items():
+            summary.value.append(Summary.Value(tag=key, node_name=key, tensor=tensor))
+        writer.add_summary(summary, step)
         for key, value in result.items():
             if isinstance(value, bytes) and (parts := _summary(value)) is not None:
                 for number, part in enumerate(parts.value):

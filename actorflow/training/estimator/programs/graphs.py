@@ -191,14 +191,14 @@ class Graphs:
             built = self._kept[key] = self._build(graph, mode, lambda: (fed.features, fed.labels), fed, warm)
         return built
 
-    def for_export(self, mode: str, receiver_fn: Callable[[], Any]) -> tuple[Built, Any]:
+    def for_export(self, mode: str, receiver_fn: Callable[[], Any], *, warm: bool = False) -> tuple[Built, Any]:
         """A graph for what clients send, and the receiver that `receiver_fn` gives; it is not kept."""
         graph = Graph()
         with graph.as_default():
             self._seed()
             receiver = receiver_fn()
         labels = getattr(receiver, "labels", None)
-        return self._build(graph, mode, lambda: (receiver.features, labels), None, False), receiver
+        return self._build(graph, mode, lambda: (receiver.features, labels), None, warm), receiver
 
     def _seed(self) -> None:
         if self._config.tf_random_seed is not None:

@@ -106,6 +106,9 @@ class BinaryClassHead(_ClassHead):
         name: stands at the end of the names of metrics.
     """
 
+    _precision_recall = "careful_interpolation"
+    """How the area under the curve of precision and recall is added up."""
+
     def __init__(
         self,
         weight_column: str | None = None,
@@ -163,7 +166,12 @@ class BinaryClassHead(_ClassHead):
             ),
             "auc": af.metrics.auc(labels, logistic, weighting, name="auc"),
             "auc_precision_recall": af.metrics.auc(
-                labels, logistic, weighting, curve="PR", name="auc_precision_recall"
+                labels,
+                logistic,
+                weighting,
+                curve="PR",
+                name="auc_precision_recall",
+                summation_method=self._precision_recall,
             ),
             **at_thresholds(labels, logistic, weighting, self._thresholds),
         }

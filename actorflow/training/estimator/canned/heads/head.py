@@ -25,6 +25,8 @@ DEFAULT = "serving_default"
 """The signature of a served model that is asked without a name."""
 Metrics = dict[str, Any]
 TrainOp = Callable[[Tensor], Any]
+_SHORT = {"sum": Reduction.SUM, "sum_over_batch_size": Reduction.SUM_OVER_BATCH_SIZE}
+"""The words of TensorFlow 2 for reductions."""
 LossFn = Callable[..., Tensor]
 """A function of `labels` and `logits`, and of `features` if it takes these; it gives the losses of the examples."""
 
@@ -62,6 +64,7 @@ class Head:
         name: str | None = None,
         loss_fn: LossFn | None = None,
     ) -> None:
+        loss_reduction = _SHORT.get(loss_reduction, loss_reduction)
         if loss_reduction not in Reduction.all() or loss_reduction == Reduction.NONE:
             raise ValueError(f"Invalid loss_reduction: {loss_reduction}. See `tf.losses.Reduction` for valid options.")
         self._logits_dimension, self._name, self._loss_reduction = logits_dimension, name, loss_reduction
@@ -168,11 +171,11 @@ class Head:
         Raises:
             ValueError: the labels do not fit.
         """
-        loss = self._measured(features, logits, labels, False)[0]
+        loss = self._measured(features, logits, labels, None)[0]
         return af.add_n([loss, *regularization_losses]) if regularization_losses else loss
 
-    def _measured(self, features: Any, logits: Any, labels: Any, evaluates: bool) -> tuple[Tensor, Metrics]:
-        """The loss, and for an evaluation the metrics."""
+    def _measured(self, features: Any, logits: Any, labels: Any, mode: str | None) -> tuple[Tensor, Metrics]:
+        """The loss, and for an evaluation the metrics. Without a mode it is the loss alone, and no summary is made."""
         logits = fitted_logits(logits, self.logits_dimension)
         converted = self._labels(labels, logits)
         losses = (
@@ -180,7 +183,7 @@ class Head:
         )
         weights = self._weights(features, logits)
         loss = af.losses.compute_weighted_loss(losses, weights, reduction=self.loss_reduction, loss_collection=None)
-        if not evaluates:
+        if mode != ModeKeys.EVAL:
             return loss, {}
         mean = af.metrics.mean(losses, weights if self._weight_column else None, name="average_loss")
         metrics = {"average_loss": mean, **self._metrics(converted, logits, losses, weights)}
@@ -238,7 +241,7 @@ class Head:
             return EstimatorSpec(mode, predictions, export_outputs=self.exports(predictions))
         if labels is None:
             raise ValueError(NO_LABELS)
-        loss, metrics = self._measured(features, logits, labels, mode == ModeKeys.EVAL)
+        loss, metrics = self._measured(features, logits, labels, mode)
         if regularization_losses:
             loss = af.add_n([loss, *regularization_losses])
         if mode == ModeKeys.EVAL:

@@ -10,6 +10,7 @@ from actorflow.graph.tensor import Tensor
 from actorflow.public import public
 from actorflow.training.estimator.canned.heads.head import DEFAULT, Head, Metrics
 from actorflow.training.estimator.export.outputs import ExportOutput, PredictOutput
+from actorflow.training.estimator.spec import ModeKeys
 
 
 @public("af.estimator")
@@ -109,17 +110,17 @@ class MultiHead(Head):
                     outputs.setdefault(DEFAULT, output)
         return {**outputs, "predict": PredictOutput({"/".join(key): value for key, value in predictions.items()})}
 
-    def _measured(self, features: Any, logits: Any, labels: Any, evaluates: bool) -> tuple[Tensor, Metrics]:
+    def _measured(self, features: Any, logits: Any, labels: Any, mode: str | None) -> tuple[Tensor, Metrics]:
         self._refuse_missing("labels", labels)
         parts = self._split(logits)
         losses: list[Tensor] = []
         metrics: Metrics = {}
         for (name, head), weight in zip(self._heads.items(), self._head_weights, strict=True):
-            loss, head_metrics = head._measured(features, parts[name], labels[name], evaluates)
+            loss, head_metrics = head._measured(features, parts[name], labels[name], mode)
             losses.append(loss if weight == 1.0 else loss * weight)
-            if not evaluates:
+            if mode == ModeKeys.TRAIN:
                 with af.name_scope(None):
                     af.summary.scalar(f"loss/{name}", loss)
-            if evaluates:
+            if mode == ModeKeys.EVAL:
                 metrics |= {f"loss/{name}": af.metrics.mean(loss, name=f"loss/{name}"), **head_metrics}
         return af.add_n(losses), metrics
