@@ -9,6 +9,7 @@ import actorflow.compat.v1 as v1
 from actorflow.graph.losses import weighted
 from actorflow.graph.ops.flow import control
 from actorflow.graph.variables.updates import move
+from actorflow.models.layers.arguments import layout_of, padding_of
 from actorflow.models.metrics import streaming
 from actorflow.models.metrics.thresholds import counts_at
 
@@ -266,3 +267,59 @@ def initializers_of(resource_list: Sequence[Any], name: str = "init") -> Any:
 def increment_global_step(increment: int, graph: Any = None) -> Any:
     """The global step, with `increment` added to it; the step is made where the graph has none."""
     return v1.assign_add(v1.train.get_or_create_global_step(graph), increment)
+
+
+# ---- windows of convolutions (`tensorflow.python.layers.utils`)
+
+
+def normalize_tuple(value: Any, n: int, name: str) -> tuple[int, ...]:
+    """An int, or `n` ints, as a tuple of `n`. Raises ValueError for anything else."""
+    values = (value,) * n if isinstance(value, int) else value
+    if not isinstance(values, Sequence) or len(values) != n or not all(isinstance(each, int) for each in values):
+        raise ValueError(f"{name} is one integer or {n} of them, not {value!r}.")
+    return tuple(values)
+
+
+def normalize_data_format(value: str) -> str:
+    """The layout in small letters. Raises ValueError for another."""
+    return layout_of(value, "layers.utils")
+
+
+def normalize_padding(value: str) -> str:
+    """The padding in small letters. Raises ValueError for another."""
+    return padding_of(value, "layers.utils")
+
+
+def convert_data_format(data_format: str, ndim: int) -> str:
+    """The layout as ops name it, such as "NHWC" for "channels_last" of four dimensions. Raises ValueError for another."""
+    if ndim not in (3, 4, 5):
+        raise ValueError(f"The inputs of a convolution have 3, 4 or 5 dimensions, not {ndim}.")
+    space = "DHW"[5 - ndim :]
+    return f"N{space}C" if layout_of(data_format, "layers.utils") == "channels_last" else f"NC{space}"
+
+
+def conv_output_length(
+    input_length: int | None, filter_size: int, padding: str, stride: int, dilation: int = 1
+) -> int | None:
+    """The number of places of a filter along a dimension; None for an unknown length."""
+    if input_length is None:
+        return None
+    window = filter_size + (filter_size - 1) * (dilation - 1)
+    extra = {"same": 0, "valid": 1 - window, "full": window - 1}[padding]
+    return (input_length + extra + stride - 1) // stride
+
+
+def conv_input_length(output_length: int | None, filter_size: int, padding: str, stride: int) -> int | None:
+    """A length from which a convolution makes `output_length`; None for an unknown length."""
+    if output_length is None:
+        return None
+    pad = {"same": filter_size // 2, "valid": 0, "full": filter_size - 1}[padding]
+    return (output_length - 1) * stride - 2 * pad + filter_size
+
+
+def deconv_output_length(input_length: int | None, filter_size: int, padding: str, stride: int) -> int | None:
+    """The length that a transposed convolution makes; None for an unknown length."""
+    if input_length is None:
+        return None
+    extra = {"same": 0, "valid": max(filter_size - stride, 0), "full": -(stride + filter_size - 2)}[padding]
+    return input_length * stride + extra

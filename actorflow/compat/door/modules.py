@@ -15,7 +15,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("checkpoint", "train", "checkpoint_management"),
     ("client", "tf", "client_lib device_lib session timeline"),
     ("compat", "compat", "compat"),
-    ("data", "=nest", "util.nest"),
+    ("data", "nest", "util.nest"),
     ("data", "data", "ops.readers util.convert util.sparse"),
     ("data", "data data.experimental", "ops.dataset_ops ops.iterator_ops"),
     ("data", "data.experimental tf", "ops.optional_ops"),

@@ -53,7 +53,12 @@ NAMES: dict[str, dict[str, str]] = {
     "eager.function": {"defun": "function"},
     "estimator.estimator": {"EstimatorV2": "estimator.Estimator"},
     **{
-        f"estimator.canned.{module}": {f"{name}V2": f"estimator.{name}" for name in names.split()}
+        f"estimator.canned.{module}": {
+            f"{name}V2": f"estimator.{name}"
+            if name.endswith("Estimator")
+            else f"actorflow.compat.estimator.second:{name}V2"
+            for name in names.split()
+        }
         for module, names in {
             "baseline": "BaselineClassifier BaselineEstimator BaselineRegressor",
             "dnn": "DNNClassifier DNNEstimator DNNRegressor",
@@ -129,12 +134,32 @@ NAMES: dict[str, dict[str, str]] = {
         "use_deterministic_cudnn": "standins:as_it_is",
         "enable_control_flow_v2": "standins:as_it_is",
         "disable_xla": "standins:as_it_is",
+        **{
+            name: "standins:as_it_is"
+            for name in (
+                "assert_no_garbage_created",
+                "assert_no_new_pyobjects_executing_eagerly",
+                "assert_no_new_tensors",
+                "run_gpu_only",
+                "run_in_async_and_sync_mode",
+                "run_in_graph_and_eager_mode",
+                "run_v2_only",
+                "with_c_api",
+                "with_c_shapes",
+                "with_control_flow_v2",
+            )
+        },
     },
     "keras.utils.tf_utils": {"register_symbolic_tensor_type": "standins:nothing"},
     "layers.utils": {
         "smart_cond": "standins:smart_cond",
         "constant_value": "standins:constant_value",
-        "normalize_tuple": "standins:normalize_tuple",
+        "normalize_tuple": "calculations:normalize_tuple",
+        **{f"{kind}_length": f"calculations:{kind}_length" for kind in ("conv_input", "conv_output", "deconv_output")},
+        **{
+            name: f"calculations:{name}"
+            for name in ("convert_data_format", "normalize_data_format", "normalize_padding")
+        },
     },
     "layers.normalization": {"batch_norm": "layers.batch_normalization"},
     "layers.core": {"FullyConnected": "layers.Dense", "fully_connected": "layers.dense"},
@@ -309,7 +334,7 @@ NAMES: dict[str, dict[str, str]] = {
         "get_func_name": "standins:function_name",
         "has_kwargs": "standins:has_kwargs",
     },
-    "util.nest": {name: f"structures:{name}" for name in structures.__all__},
+    **{f"{package}util.nest": {name: f"structures:{name}" for name in structures.__all__} for package in ("", "data.")},
     "ops.linalg.linear_operator_util": {
         name: f"linear:{name}"
         for name in (

@@ -218,7 +218,12 @@ class Second(ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name)
         path = f"{self._space}.{name}".lstrip(".")
         if reason := CHANGED.get(path):
-            return refused.RefusedModule(f"tensorflow.compat.v2.{path}", f"{reason}.")
+            thing = refused.RefusedModule(f"tensorflow.compat.v2.{path}", f"{reason}.")
+            for own, value in _OWN.items():
+                if own.startswith(f"{path}."):
+                    setattr(thing, own.removeprefix(f"{path}."), value)
+            setattr(self, name, thing)
+            return thing
         if path == "keras" and not hasattr(v1, "keras"):
             return refused.RefusedModule("tensorflow.keras", refused.reason("keras"))
         thing = _OWN.get(path) or _by_path(_RENAMED.get(path, path))
@@ -299,6 +304,23 @@ def _split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = N
     return input.with_flat_values(_split(input.flat_values, sep, maxsplit, name))
 
 
+class _Reduction:
+    """The reductions of losses in the words of version 2, which heads of Estimators take."""
+
+    AUTO, NONE, SUM, SUM_OVER_BATCH_SIZE = "auto", "none", "sum", "sum_over_batch_size"
+
+    @classmethod
+    def all(cls) -> tuple[str, ...]:
+        """Each of them."""
+        return cls.AUTO, cls.NONE, cls.SUM, cls.SUM_OVER_BATCH_SIZE
+
+    @classmethod
+    def validate(cls, key: str) -> None:
+        """Raises ValueError where `key` is none of them."""
+        if key not in cls.all():
+            raise ValueError(f"Invalid Reduction Key {key}. Expected keys are {cls.all()}.")
+
+
 class _ResizeMethod:
     """The methods of version 2, which are words."""
 
@@ -326,6 +348,7 @@ def _resize(
 _OWN: dict[str, Any] = {
     "image.ResizeMethod": _ResizeMethod,
     "image.resize": _resize,
+    "losses.Reduction": _Reduction,
     "strings.split": _split,
     "where": _where,
 }

@@ -382,14 +382,6 @@ def smart_cond(
     return true_fn() if value else false_fn()
 
 
-def normalize_tuple(value: Any, n: int, name: str) -> tuple[int, ...]:
-    """An int, or `n` ints, as a tuple of `n`. Raises ValueError for anything else."""
-    values = (value,) * n if isinstance(value, int) else tuple(value)
-    if len(values) != n or not all(isinstance(each, int) for each in values):
-        raise ValueError(f"{name} is one integer or {n} of them, not {value!r}.")
-    return values
-
-
 class DataType:
     """The numbers of element types in messages: `types_pb2.DataType.Value("DT_FLOAT")`."""
 

@@ -1,7 +1,8 @@
-"""Hooks under the names that they have in `tf.estimator` as well."""
+"""Hooks under the names that they have in `tf.estimator` as well. Those that log use `tf.logging`, with TensorFlow's lines."""
 
 from __future__ import annotations
 
+from actorflow.compat.v1 import logs
 from actorflow.public import public
 from actorflow.training.monitored import hook
 from actorflow.training.monitored.hooks import feeding, logged, saving, stopping, summaries, timer
@@ -9,9 +10,9 @@ from actorflow.training.monitored.hooks import feeding, logged, saving, stopping
 public(
     "tf.estimator",
     of="CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook "
-    "GlobalStepWaiterHook LoggingTensorHook NanLossDuringTrainingError NanTensorHook "
+    "GlobalStepWaiterHook NanLossDuringTrainingError NanTensorHook "
     "ProfilerHook SecondOrStepTimer SessionRunArgs SessionRunContext SessionRunHook "
-    "SessionRunValues StepCounterHook StopAtStepHook SummarySaverHook",
+    "SessionRunValues StopAtStepHook SummarySaverHook",
 )
 
 CheckpointSaverHook = saving.CheckpointSaverHook
@@ -19,7 +20,6 @@ CheckpointSaverListener = saving.CheckpointSaverListener
 FeedFnHook = feeding.FeedFnHook
 FinalOpsHook = feeding.FinalOpsHook
 GlobalStepWaiterHook = stopping.GlobalStepWaiterHook
-LoggingTensorHook = logged.LoggingTensorHook
 NanLossDuringTrainingError = stopping.NanLossDuringTrainingError
 NanTensorHook = stopping.NanTensorHook
 ProfilerHook = summaries.ProfilerHook
@@ -28,6 +28,59 @@ SessionRunArgs = hook.SessionRunArgs
 SessionRunContext = hook.SessionRunContext
 SessionRunHook = hook.SessionRunHook
 SessionRunValues = hook.SessionRunValues
-StepCounterHook = logged.StepCounterHook
 StopAtStepHook = stopping.StopAtStepHook
 SummarySaverHook = summaries.SummarySaverHook
+
+
+@public("tf.train", "tf.estimator")
+class LoggingTensorHook(logged.LoggingTensorHook):
+    """`tf.train.LoggingTensorHook`: writes tensors to `tf.logging`, such as "loss = 0.25 (1.200 sec)".
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> loss = tf.placeholder_with_default(0.25, [], name="loss")
+        >>> hook = tf.train.LoggingTensorHook({"loss": loss}, every_n_iter=10, formatter=lambda values: print(values) or "")
+        >>> with tf.train.MonitoredSession(hooks=[hook]) as blocking:
+        ...     _ = blocking.run(loss)
+        {'loss': np.float32(0.25)}
+
+    Args:
+        tensors, every_n_iter, every_n_secs, at_end: see `actorflow.train.LoggingTensorHook`.
+        formatter: a function from a dict of values by tag to the line.
+    """
+
+    def _log(self, shown: str, seconds: float | None) -> None:
+        if seconds is None or self._formatter is not None:
+            logs.info(shown)
+        else:
+            logs.info("%s (%.3f sec)", shown, seconds)
+
+
+@public("tf.train", "tf.estimator")
+class StepCounterHook(logged.StepCounterHook):
+    """`tf.train.StepCounterHook`: counts steps a second, in summaries and in `tf.logging`.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> step = tf.assign_add(tf.train.create_global_step(), 1)
+        >>> hook = tf.train.StepCounterHook(every_n_steps=2, output_dir="counted")
+        >>> with tf.train.MonitoredSession(hooks=[hook]) as blocking:
+        ...     for _ in range(5):
+        ...         _ = blocking.run(step)
+        >>> tf.summary.FileWriterCache.get("counted").close()
+        >>> [value.tag for event in af.summary.read_events("counted") for value in event.summary.value]
+        ['global_step/sec', 'global_step/sec']
+
+    Args:
+        every_n_steps, every_n_secs, output_dir, summary_writer: see `actorflow.train.StepCounterHook`.
+    """
+
+    def _warn(self, step: int) -> None:
+        logs.warning(
+            "The global step (tf.train.get_global_step) has not been increased: it is %d. Pass it to minimize or to "
+            "apply_gradients.",
+            step,
+        )
+
+    def _log(self, rate: float) -> None:
+        logs.info("%s: %g", self._tag, rate)

@@ -10,6 +10,8 @@ from actorflow.base.records.example import FloatList as FloatList
 from actorflow.base.records.example import Int64List as Int64List
 from actorflow.base.records.example import SequenceExample as SequenceExample
 from actorflow.cluster.config.spec import ClusterSpec as ClusterSpec
+from actorflow.compat.estimator.hooks import LoggingTensorHook as LoggingTensorHook
+from actorflow.compat.estimator.hooks import StepCounterHook as StepCounterHook
 from actorflow.compat.names.training import checkpoints_iterator as checkpoints_iterator
 from actorflow.compat.names.training import generate_checkpoint_state_proto as generate_checkpoint_state_proto
 from actorflow.compat.training.loops import basic_train_loop as basic_train_loop
@@ -109,8 +111,6 @@ from actorflow.training.monitored.hook import SessionRunHook as SessionRunHook
 from actorflow.training.monitored.hook import SessionRunValues as SessionRunValues
 from actorflow.training.monitored.hooks.feeding import FeedFnHook as FeedFnHook
 from actorflow.training.monitored.hooks.feeding import FinalOpsHook as FinalOpsHook
-from actorflow.training.monitored.hooks.logged import LoggingTensorHook as LoggingTensorHook
-from actorflow.training.monitored.hooks.logged import StepCounterHook as StepCounterHook
 from actorflow.training.monitored.hooks.saving import CheckpointSaverHook as CheckpointSaverHook
 from actorflow.training.monitored.hooks.saving import CheckpointSaverListener as CheckpointSaverListener
 from actorflow.training.monitored.hooks.stopping import GlobalStepWaiterHook as GlobalStepWaiterHook

@@ -59,7 +59,7 @@ class Windows(Layer):
         channels = shape[self._channel_axis]
         if channels is None:
             raise ValueError(
-                f"{self._kind}: the channel dimension of the inputs should be defined. Found None in dimension "
+                f"{self._kind}: The channel dimension of the inputs should be defined. Found `None`. It is dimension "
                 f"{self._channel_axis} of {show(shape)}."
             )
         return channels

@@ -356,7 +356,7 @@ class Layer(LayerState):
         if self._graph is not graph:
             raise ValueError(
                 describe(
-                    f"The layer {self.name!r} has its variables in another graph than that of these inputs.",
+                    f"Input graph and Layer graph are not the same: the variables of the layer {self.name!r} are in another.",
                     where=user_line(),
                     hint="Make a layer for each graph.",
                 )

@@ -90,6 +90,10 @@ class LoggingTensorHook(SessionRunHook):
         else:
             with np.printoptions(suppress=True):
                 shown = ", ".join(f"{tag} = {values[tag]}" for tag in self._tags)
+        self._log(shown, seconds)
+
+    def _log(self, shown: str, seconds: float | None) -> None:
+        """Writes a text of values, and the seconds since the last."""
         took = {} if seconds is None else {"seconds": round(seconds, 3)}
         _LOG.info("tensors", values=shown, **took)
 
@@ -150,9 +154,7 @@ class StepCounterHook(SessionRunHook):
         stale = int(run_values.results)
         if stale == self._last and self._warned < _WARNINGS:
             self._warned += 1
-            _LOG.warning(
-                "The global step has not been increased: pass it to minimize or apply_gradients.", global_step=stale
-            )
+            self._warn(stale)
         self._last = stale
         if self._timer.should_trigger_for_step(stale + 1):
             return act(run_context.session, self._count(run_context.session))
@@ -174,6 +176,16 @@ class StepCounterHook(SessionRunHook):
             self._writer.add_summary(scalars({self._tag: rate}), global_step)
         if self._told is not None:
             self._told(global_step, rate)
+        self._log(rate)
+
+    def _warn(self, step: int) -> None:
+        """Says that the global step stands still."""
+        _LOG.warning(
+            "The global step has not been increased: pass it to minimize or apply_gradients.", global_step=step
+        )
+
+    def _log(self, rate: float) -> None:
+        """Writes the steps a second."""
         _LOG.info("steps a second", tag=self._tag, rate=float(f"{rate:g}"))
 
 
