@@ -11,7 +11,7 @@ import numpy as np
 
 from actorflow.base.dtypes import DType
 from actorflow.base.registry.kernel import kernel
-from actorflow.base.shapes import Shape
+from actorflow.base.shapes import Shape, compatible, show
 from actorflow.engine.runtime.context import KernelContext, StepHandle
 from actorflow.engine.runtime.state.resources import one_at_a_time
 from actorflow.errors import InvalidArgumentError, NotFoundError, OutOfRangeError, with_topic
@@ -168,6 +168,12 @@ def iterator_from_string_handle(
     if output_types and iterator.types != tuple(output_types):
         raise InvalidArgumentError(
             f"The handle is of an iterator of types {list(map(str, iterator.types))}, not {list(map(str, output_types))}."
+        )
+    if not all(compatible(mine, theirs) for mine, theirs in zip(output_shapes, iterator.shapes)):
+        raise InvalidArgumentError(
+            f"The handle is of an iterator of shapes {', '.join(map(show, iterator.shapes))}, which do not fit "
+            f"{', '.join(map(show, output_shapes))}.",
+            hint="Say the output_shapes of from_string_handle as those of all iterators, or leave them out.",
         )
     return iterator
 

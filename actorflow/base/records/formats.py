@@ -100,13 +100,16 @@ class FixedLength:
                 raise ValueError(f"{name} is at least 0, but it is {getattr(self, name)}.")
         object.__setattr__(self, "hop", self.hop_bytes or self.record_bytes)
 
-    def misfit(self, size: int) -> str | None:
+    def misfit(self, size: int, path: str | None = None) -> str | None:
         """The fault of a file of this size if its records are to be whole; None without a fault."""
         body = size - self.header_bytes - self.footer_bytes
         if not self.whole or body >= 0 and body % self.record_bytes == 0:
             return None
-        around = f"excluding the header ({self.header_bytes} bytes) and footer ({self.footer_bytes} bytes)"
-        return f"{around} it has {body} bytes, which is not an exact multiple of the record length ({self.record_bytes} bytes)"
+        file = "the file" if path is None else f'input file "{path}"'
+        return (
+            f"Excluding the header ({self.header_bytes} bytes) and footer ({self.footer_bytes} bytes), {file} has "
+            f"body length {body} bytes, which is not an exact multiple of the record length ({self.record_bytes} bytes)."
+        )
 
     def split(self, data: bytes, at: Position, at_end: bool) -> RecordPiece:
         first = self.header_bytes + at.number * self.hop - at.offset

@@ -218,12 +218,12 @@ class Second(ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name)
         path = f"{self._space}.{name}".lstrip(".")
         if reason := CHANGED.get(path):
-            thing = refused.RefusedModule(f"tensorflow.compat.v2.{path}", f"{reason}.")
+            module = refused.RefusedModule(f"tensorflow.compat.v2.{path}", f"{reason}.")
             for own, value in _OWN.items():
                 if own.startswith(f"{path}."):
-                    setattr(thing, own.removeprefix(f"{path}."), value)
-            setattr(self, name, thing)
-            return thing
+                    setattr(module, own.removeprefix(f"{path}."), value)
+            setattr(self, name, module)
+            return module
         if path == "keras" and not hasattr(v1, "keras"):
             return refused.RefusedModule("tensorflow.keras", refused.reason("keras"))
         thing = _OWN.get(path) or _by_path(_RENAMED.get(path, path))

@@ -142,8 +142,8 @@ class SingularMonitoredSession(MonitoredSession):
         super().__init__(session._creator, session._hooks, session._grace)
 
     def raw_session(self) -> Any:
-        """The blocking session; its runs call no hooks."""
-        return self._open.session
+        """The blocking session, whose runs call no hooks; None once it is closed."""
+        return None if self._closed else self._open.session
 
 
 @public("af.blocking")

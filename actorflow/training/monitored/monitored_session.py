@@ -40,7 +40,7 @@ class StepContext:
 
     @property
     def session(self) -> Any:
-        """The session; its runs call no hooks."""
+        """The session, whose runs call no hooks; None once it is closed."""
         return self._loop.session
 
     def run_with_hooks(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
@@ -318,8 +318,8 @@ class SingularMonitoredSession(MonitoredSession):
         super().__init__(creator, hooks, stop_grace_period_secs)
 
     def raw_session(self) -> Any:
-        """The session; its runs call no hooks."""
-        return self._open.session
+        """The session, whose runs call no hooks; None once it is closed."""
+        return None if self._closed else self._open.session
 
 
 @public("af.train")

@@ -103,6 +103,32 @@ def test_a_feedable_iterator_is_chosen_in_each_run(session: af.blocking.Session)
         session.run(following, {handle: b"\0mine"})
 
 
+@pytest.mark.parametrize(
+    ("types", "shapes", "fits"),
+    [
+        (af.int64, [2], True),
+        (af.int64, [None], True),
+        (af.int64, None, True),
+        (af.int64, [], False),
+        (af.int64, [3], False),
+        (af.int64, [2, 1], False),
+        (af.float32, [2], False),
+    ],
+)
+def test_a_handle_is_of_an_iterator_of_the_types_and_shapes(
+    session: af.blocking.Session, types: Any, shapes: Any, fits: bool
+) -> None:
+    pairs = af.data.Dataset.from_tensors(np.int64([1, 2])).make_one_shot_iterator()
+    handle = af.placeholder(af.string, [])
+    following = af.data.Iterator.from_string_handle(handle, types, shapes).get_next()
+    feeds = {handle: session.run(pairs.string_handle())}
+    if fits:
+        assert session.run(following, feeds).tolist() == [1, 2]
+    else:
+        with pytest.raises(InvalidArgumentError, match=r"The handle is of an iterator of (types|shapes)"):
+            session.run(following, feeds)
+
+
 def test_a_reduction_is_a_tensor_of_the_graph(session: af.blocking.Session) -> None:
     count = af.placeholder(af.int64, [])
     total = af.data.Dataset.range(count).reduce(np.int64(100), lambda total, x: total + x)

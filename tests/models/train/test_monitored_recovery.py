@@ -190,6 +190,7 @@ def test_a_raw_session_is_a_tf_session_and_what_is_closed_is_not_closed_again() 
     with tf.Graph().as_default():
         with tf.train.SingularMonitoredSession() as singular:
             assert isinstance(singular.raw_session(), tf.Session)
+        assert singular.raw_session() is None
         with tf.train.MonitoredTrainingSession() as training:
             assert isinstance(training, tf.train.MonitoredSession)
         with pytest.raises(RuntimeError, match="Session is already closed"):

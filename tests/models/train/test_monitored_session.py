@@ -327,6 +327,7 @@ async def test_the_raw_session_of_a_singular_one() -> None:
     with training.graph.as_default():
         async with af.train.SingularMonitoredSession(hooks=[Observer(training.calls)]) as session:
             assert await session.raw_session().run(training.w) == 1.0
+        assert session.raw_session() is None
     assert "hook.before" not in training.calls
 
 

@@ -56,8 +56,8 @@ def _load(
                     f"The place in the file {stream.path!r} is byte {at.offset}, but the file has {status.st_size} bytes.",
                     hint="It is another file, or was cut off, since the checkpoint. Begin with a new iterator or model_dir.",
                 )
-            if isinstance(how, FixedLength) and (misfit := how.misfit(status.st_size)) is not None:
-                raise InvalidArgumentError(f"The file {stream.path!r} does not fall into whole records: {misfit}.")
+            if isinstance(how, FixedLength) and (misfit := how.misfit(status.st_size, stream.path)) is not None:
+                raise InvalidArgumentError(misfit)
             os.lseek(fd, at.offset, os.SEEK_SET)
             data = read_fully(fd, want)
             return stream, how.split(data, at, len(data) < want)
