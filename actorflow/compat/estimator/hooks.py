@@ -38,10 +38,11 @@ class LoggingTensorHook(logged.LoggingTensorHook):
 
     Example:
         >>> import actorflow.compat.v1 as tf
-        >>> loss = tf.placeholder_with_default(0.25, [], name="loss")
-        >>> hook = tf.train.LoggingTensorHook({"loss": loss}, every_n_iter=10, formatter=lambda values: print(values) or "")
-        >>> with tf.train.MonitoredSession(hooks=[hook]) as blocking:
-        ...     _ = blocking.run(loss)
+        >>> with tf.Graph().as_default():
+        ...     loss = tf.constant(0.25)
+        ...     hook = tf.train.LoggingTensorHook({"loss": loss}, 10, formatter=lambda values: print(values) or "")
+        ...     with tf.train.MonitoredSession(hooks=[hook]) as blocking:
+        ...         _ = blocking.run(loss)
         {'loss': np.float32(0.25)}
 
     Args:
@@ -62,17 +63,18 @@ class StepCounterHook(logged.StepCounterHook):
 
     Example:
         >>> import actorflow.compat.v1 as tf
-        >>> step = tf.assign_add(tf.train.create_global_step(), 1)
-        >>> hook = tf.train.StepCounterHook(every_n_steps=2, output_dir="counted")
-        >>> with tf.train.MonitoredSession(hooks=[hook]) as blocking:
-        ...     for _ in range(5):
-        ...         _ = blocking.run(step)
-        >>> tf.summary.FileWriterCache.get("counted").close()
-        >>> [value.tag for event in af.summary.read_events("counted") for value in event.summary.value]
-        ['global_step/sec', 'global_step/sec']
+        >>> with tf.Graph().as_default(), tf.summary.FileWriter("run") as writer:
+        ...     step = tf.assign_add(tf.train.create_global_step(), 1)
+        ...     hook = tf.train.StepCounterHook(every_n_steps=2, summary_writer=writer)
+        ...     with tf.train.MonitoredSession(hooks=[hook]) as blocking:
+        ...         for _ in range(5):
+        ...             _ = blocking.run(step)
+        >>> tags = [value.tag for event in af.summary.read_events("run") for value in event.summary.value]
+        >>> tags.count("global_step/sec")
+        2
 
     Args:
-        every_n_steps, every_n_secs, output_dir, summary_writer: see `actorflow.train.StepCounterHook`.
+        every_n_steps, every_n_secs, output_dir, summary_writer, told: see `actorflow.train.StepCounterHook`.
     """
 
     def _warn(self, step: int) -> None:
