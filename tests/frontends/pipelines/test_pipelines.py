@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -871,7 +872,9 @@ other = 3
 """
 
 
-def test_a_pipeline_is_loaded_by_its_file_and_name(tmp_path: Path) -> None:
+def test_a_pipeline_is_loaded_by_its_file_and_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "good_flow", sys)  # so the module of that name leaves with the test
+    del sys.modules["good_flow"]
     (tmp_path / "good_flow.py").write_text(FILE, encoding="utf-8")
     (tmp_path / "bad_flow.py").write_text("1 / 0", encoding="utf-8")
     (tmp_path / "json.py").write_text(FILE, encoding="utf-8")
@@ -882,7 +885,11 @@ def test_a_pipeline_is_loaded_by_its_file_and_name(tmp_path: Path) -> None:
         ("bad_flow.py:flow", InvalidArgumentError, "can't be imported: ZeroDivisionError"),
         ("json.py:flow", InvalidArgumentError, "Another module has the name"),
         ("nowhere.py:flow", NotFoundError, "no file of Python"),
+        ("gone/good_flow.py:flow", InvalidArgumentError, "Another module has the name"),
     ]:
+        if word.startswith("gone/"):  # the file of that module is not there any more
+            (tmp_path / "gone").mkdir()
+            (tmp_path / "good_flow.py").rename(tmp_path / word.partition(":")[0])
         with pytest.raises(kind, match=words):
             load(f"{tmp_path}/{word}")
     assert [stem_of(word) for word in ("models", "a/flow.py:x", "models/line.onnx", "C:\\x")] == [

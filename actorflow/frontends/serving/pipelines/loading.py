@@ -40,10 +40,18 @@ def load(word: str) -> Pipeline:
         raise InvalidArgumentError(f"The file {path} can't be imported: {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(os.path.dirname(path))
-    if not os.path.samefile(module.__file__ or os.devnull, path):
+    if not _is_file(module.__file__ or os.devnull, path):
         raise InvalidArgumentError(f"Another module has the name of the file {path}: {module.__file__}.")
     pipeline = getattr(module, match["name"], None)
     if not isinstance(pipeline, Pipeline):
         kind = "nothing" if pipeline is None else f"a {type(pipeline).__name__}"
         raise InvalidArgumentError(f"The name {match['name']!r} of {path} is {kind}, not an af.serving.Pipeline.")
     return pipeline
+
+
+def _is_file(path: str, other: str) -> bool:
+    """Whether two paths are of a single file, which is there."""
+    try:
+        return os.path.samefile(path, other)
+    except OSError:
+        return False
