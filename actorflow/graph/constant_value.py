@@ -34,8 +34,9 @@ def constant_value(nodes: Nodes, tensor_id: TensorId, depth: int = _DEPTH) -> Ar
     return None if value is None or _is_partial(nodes, tensor_id, value) else value
 
 
-def shape_value(nodes: Nodes, tensor_id: TensorId) -> Shape:
-    """The elements of a vector of integers, None for each that a run decides; -1 stays as it is.
+def shape_value(nodes: Nodes, tensor_id: TensorId, rank: int = 1) -> Shape:
+    """The elements of a vector of integers, None for each that a run decides; -1 stays as it is. With `rank` 2 those of a
+    matrix, row by row.
 
     None where `tensor_id` is no vector of integers, or even its length is not known.
     """
@@ -44,9 +45,10 @@ def shape_value(nodes: Nodes, tensor_id: TensorId) -> Shape:
         return None
     sizes = _look(nodes, tensor_id, _DEPTH)
     if sizes is None:
-        length = node.shapes[tensor_id.port]
-        return None if length is None or len(length) != 1 or length[0] is None else (None,) * length[0]
-    return tuple(None if size is None else int(size) for size in sizes) if sizes.ndim == 1 else None
+        shape = node.shapes[tensor_id.port]
+        count = None if shape is None or len(shape) != rank else num_elements(shape)
+        return None if count is None else (None,) * count
+    return tuple(None if size is None else int(size) for size in sizes.reshape(-1)) if sizes.ndim == rank else None
 
 
 def _is_partial(nodes: Nodes, tensor_id: TensorId, value: Array) -> bool:

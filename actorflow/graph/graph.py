@@ -304,7 +304,7 @@ class Graph(Interchange):
             [n.dtypes[t.value_index] for n, t in zip(records, inputs, strict=True)],
             [n.shapes[t.value_index] for n, t in zip(records, inputs, strict=True)],
             lambda i: constant_value(nodes, inputs[i].tensor_id),
-            lambda i: shape_value(nodes, inputs[i].tensor_id),
+            lambda i, rank: shape_value(nodes, inputs[i].tensor_id, rank),
         )
 
     def _controls(self, scope: scopes.Scopes, inputs: Sequence[Tensor]) -> tuple[str, ...]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
+
+import numpy as np
 
 from actorflow.base import dtypes as dt
 from actorflow.base.dtypes import COMPLEX
@@ -58,6 +61,11 @@ def batch_matmul_complex(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool, o
     return xp.matmul(left, _turned(xp, xp.conjugate(y) if adj_y else y, adj_y), out=out)
 
 
+@kernel("BatchMatMulV2", device="CPU", dtypes=_IN_BLAS - COMPLEX)
+def batch_matmul_on_cpu(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool, out: Any = None) -> Any:
+    return blas.matmul_batch(_turned(xp, x, adj_x), _turned(xp, y, adj_y), out)
+
+
 @kernel("BatchMatMulV2", gpu=APART)
 def batch_matmul(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool, out: Any = None) -> Any:
     return xp.matmul(_turned(xp, x, adj_x), _turned(xp, y, adj_y), out=out)
@@ -86,6 +94,7 @@ def _einsum(xp: Any, inputs: Any, equation: str) -> Any:
             raise InvalidArgumentError(
                 f"The shapes don't fit the equation {equation!r}.", details=[f"shape: {v.shape}" for v in inputs]
             )
-    result = xp.einsum(equation, *inputs, optimize=len(inputs) > 1)
+    with blas.one_thread() if xp is np else nullcontext():
+        result = xp.einsum(equation, *inputs, optimize=len(inputs) > 1)
     # An op that only moves dimensions makes a view.
     return result.copy() if result.base is not None else result

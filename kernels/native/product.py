@@ -58,7 +58,7 @@ _descend = function("descend")
 
 
 def _batch_in_python(x: Any, y: Any, adj_x: bool, adj_y: bool, out: Any) -> Any:
-    return math_matmul.batch_matmul(np, x, y, adj_x=adj_x, adj_y=adj_y, out=out)
+    return math_matmul.batch_matmul_on_cpu(np, x, y, adj_x=adj_x, adj_y=adj_y, out=out)
 
 
 _head_products = function("head_products", _batch_in_python)

@@ -17,6 +17,7 @@ from actorflow.graph.ops.nn.conv.geometry import check_shape
 from ..math import elementwise as unary
 from ..math import matmul as math_matmul
 from ..math import special
+from ..shared import blas
 from . import activation as nn
 from . import normalization
 from .conv import depthwise as depthwise_conv
@@ -95,8 +96,9 @@ def attention(xp: Any, query: Any, key: Any, value: Any, bias: Any, *, scale: fl
     shared = query.shape[1] // max(1, key.shape[1]) if query.ndim == 4 else 1
     if shared > 1:
         key, value = (xp.repeat(x, shared, axis=1) for x in (key, value))
-    scores = xp.matmul(query, key if turned else xp.swapaxes(key, -1, -2)) * query.dtype.type(scale)
-    return xp.matmul(nn.softmax(xp, sum(bias, scores), axis=-1), value)
+    matmul = blas.matmul_batch if xp is np else xp.matmul
+    scores = matmul(query, key if turned else xp.swapaxes(key, -1, -2)) * query.dtype.type(scale)
+    return matmul(nn.softmax(xp, sum(bias, scores), axis=-1), value)
 
 
 @kernel("_Rotary")

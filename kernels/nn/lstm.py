@@ -17,6 +17,7 @@ from actorflow.base.registry.traits import Gpu
 from actorflow.errors import InvalidArgumentError
 
 from ..native.library import function, loaded
+from ..shared import blas
 from ..shared.threads import governed
 
 _ALONE = 1 << 18
@@ -63,7 +64,7 @@ def block_lstm(
     outputs = [xp.zeros((*x.shape[:2], units), x.dtype) for _ in range(7)]
     c, h = cs_prev, h_prev
     for t in range(steps):
-        gates = xp.matmul(xp.concatenate([x[t], h], axis=1), w) + b
+        gates = _matmul(xp, xp.concatenate([x[t], h], axis=1), w) + b
         i, ci, f, o = (gates[:, k * units : (k + 1) * units] for k in range(4))
         f = f + x.dtype.type(forget_bias)
         if use_peephole:
@@ -121,8 +122,12 @@ def block_lstm_gate_grad(
         to_c = dc * f[t]
         if use_peephole:
             to_c = to_c + slopes[:, 0] * wci + slopes[:, 2] * wcf
-        to_h = xp.matmul(slopes_of_gates[t].reshape(batch, 4 * units), recurrent)
+        to_h = _matmul(xp, slopes_of_gates[t].reshape(batch, 4 * units), recurrent)
     return slopes_of_gates.reshape(time, batch, 4 * units), to_c, to_h
+
+
+def _matmul(xp: Any, a: Any, b: Any) -> Any:
+    return blas.matmul(a, b) if xp is np else xp.matmul(a, b)
 
 
 # ---- in C

@@ -83,4 +83,4 @@ def _program(library: Binding, count: int, m: int, k: int, n: int, adj_x: bool, 
 @kernel("BatchMatMulV2", device="CPU", dtypes=FLOAT32, library="onednn", can=can, pays=pays)
 def batch_matmul(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool, out: Any = None) -> Any:
     result = product(x, y, adj_x, adj_y, out)
-    return math_matmul.batch_matmul(xp, x, y, adj_x=adj_x, adj_y=adj_y, out=out) if result is None else result
+    return math_matmul.batch_matmul_on_cpu(xp, x, y, adj_x=adj_x, adj_y=adj_y, out=out) if result is None else result

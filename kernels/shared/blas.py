@@ -45,6 +45,31 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
         return np.matmul(a, b, out=out) if size < WORTH_DIVIDING else _in_pieces(key, a, b, out)
 
 
+def matmul_batch(a: Any, b: Any, out: Any = None) -> Any:
+    """`a @ b` of matrices in the last two dimensions. A second matrix for all is a product of two matrices."""
+    if a.ndim == b.ndim == 2:
+        return matmul(a, b, out)
+    in_order = a.flags.c_contiguous and (out is None or out.flags.c_contiguous)
+    if b.ndim == 2 and in_order and a.size and b.size and a.shape[-1] == b.shape[0]:
+        rows = matmul(a.reshape(-1, a.shape[-1]), b, None if out is None else out.reshape(-1, b.shape[1]))
+        return rows.reshape(*a.shape[:-1], b.shape[1]) if out is None else out
+    if a.shape[-2] * a.shape[-1] * b.shape[-1] < WORTH_SPLITTING:
+        return np.matmul(a, b, out=out)
+    with one_thread():
+        return np.matmul(a, b, out=out)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Calls of numpy's OpenBLAS take one thread meanwhile."""
+    library = openblas("numpy")
+    if library is None:
+        yield
+        return
+    with library.on_threads(1):
+        yield
+
+
 def _in_pieces(key: Hashable, a: Any, b: Any, out: Any) -> Any:
     """A product of which threads of the pool take some rows each, or some columns."""
     result = np.empty((a.shape[0], b.shape[1]), a.dtype) if out is None else out

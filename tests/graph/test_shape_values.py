@@ -174,3 +174,45 @@ def test_the_default_of_a_rule_s_context_is_the_whole_value_or_the_length() -> N
         opdef.lookup("Reshape"), {}, [af.int32] * 4, [(2,), (3,), None, ()], lambda index: values[index]
     )
     assert [context.shape_value(i) for i in range(4)] == [(3, -1), (None, None, None), None, None]
+
+
+# ---- what a run decides, without changing the shape
+
+
+def _number() -> af.Tensor:
+    return af.placeholder(af.float32)
+
+
+def _length() -> af.Tensor:
+    return af.placeholder(af.int32, [])
+
+
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        (lambda x: af.nn.dropout(x, keep_prob=_number()), (None, 6)),
+        (lambda x: af.nn.dropout(x, rate=_number()), (None, 6)),
+        (lambda x: af.nn.dropout(x, 0.5, noise_shape=af.placeholder(af.int32)), (None, 6)),
+        (lambda x: af.layers.dropout(x, _number(), training=True), (None, 6)),
+        (lambda x: af.layers.dropout(x, _number(), training=af.placeholder(af.bool)), (None, 6)),
+        (lambda x: af.clip_by_global_norm([x], _number())[0][0], (None, 6)),
+        (lambda x: af.clip_by_norm(x, _number()), (None, 6)),
+        (lambda x: af.clip_by_value(x, _number(), _number()), (None, 6)),
+        (lambda x: af.matmul(af.nn.dropout(x, _number()), af.ones([6, 2])), (None, 2)),
+        (lambda x: af.pad(x, [[0, _length()], [1, 2]]), (None, 9)),
+        (lambda x: af.pad(x, [[0, 0], [0, _length()]]), (None, None)),
+        (lambda x: af.pad(x, [[0, 0], [0, _length()]], "REFLECT"), (None, None)),
+        (lambda x: af.pad(af.ones([2, 3, 4]), [[0, 0], [0, _length()], [0, 1]]), (2, None, 5)),
+        (lambda x: af.pad(af.ones([2, 3]), af.placeholder(af.int32)), (None, None)),
+        (lambda x: af.pad(af.ones([2, 3]), af.placeholder(af.int32, [2, 2])), (None, None)),
+    ],
+)
+def test_shapes_that_no_number_of_a_run_changes(build: Callable[[af.Tensor], af.Tensor], expected: Shape) -> None:
+    assert build(source()).static_shape == expected
+
+
+def test_a_cell_with_dropout_that_a_run_decides_keeps_the_size_of_its_inputs() -> None:
+    chance = _number()
+    cell = af.nn.rnn_cell.DropoutWrapper(af.nn.rnn_cell.GRUCell(5), chance, chance, chance)
+    outputs, state = af.nn.dynamic_rnn(cell, source((None, 3, 6)), dtype=af.float32)
+    assert (outputs.static_shape, state.static_shape) == ((None, 3, 5), (None, 5))

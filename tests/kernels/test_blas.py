@@ -13,6 +13,7 @@ from patience import PATIENCE
 
 from actorflow.base.process import machine
 from actorflow.kernels.linalg import lapack
+from actorflow.kernels.math import matmul as math_matmul
 from actorflow.kernels.native.library import loaded
 from actorflow.kernels.shared import blas, governor
 from actorflow.kernels.shared import threads as pool
@@ -24,12 +25,14 @@ class Threads:
     def __init__(self, count: int = 8) -> None:
         self.count = count
         self.seen: list[int] = []
+        self.asked: list[int] = []
 
     def get(self) -> int:
         return self.count
 
     def set(self, count: int) -> None:
         self.count = count
+        self.asked.append(count)
 
 
 @pytest.fixture
@@ -216,3 +219,36 @@ def test_f89_numpys_own_library_keeps_its_threads() -> None:
         with pytest.raises(ValueError, match="mismatch"):
             blas.matmul(a, a, np.empty((3, 3), np.float32))
     assert (library._get() if library else 1) == before
+
+
+PRODUCTS = {
+    "two matrices": (blas.matmul_batch, [(4, 5), (5, 6)], "ij,jk->ik"),
+    "a shared matrix": (blas.matmul_batch, [(3, 4, 5), (5, 6)], "nij,jk->nik"),
+    "a shared matrix, two sizes of the batch": (blas.matmul_batch, [(2, 3, 4, 5), (5, 6)], "mnij,jk->mnik"),
+    "pairs": (blas.matmul_batch, [(3, 4, 5), (3, 5, 6)], "nij,njk->nik"),
+    "broadcast": (blas.matmul_batch, [(1, 4, 5), (3, 5, 6)], "mij,njk->nik"),
+    "the kernel of batches": (
+        lambda a, b, out=None: math_matmul.batch_matmul_on_cpu(np, a, b, adj_x=False, adj_y=False, out=out),
+        [(4, 5), (5, 6)],
+        "ij,jk->ik",
+    ),
+    "einsum": (
+        lambda a, b, out=None: math_matmul.einsum(np, [a, b], equation="nij,jk->nik", out=out),
+        [(3, 4, 5), (5, 6)],
+        "nij,jk->nik",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_each_form_of_a_product_takes_one_thread_of_the_library(threads: Threads, name: str, seed: int) -> None:
+    product, shapes, equation = PRODUCTS[name]
+    rng = np.random.default_rng(seed)
+    a, b = (rng.integers(-9, 9, shape).astype(np.float32) for shape in shapes)
+    expected = np.einsum(equation, a, b)
+    np.testing.assert_array_equal(product(a, b), expected)
+    assert threads.asked == [1, 8]
+    for out in (np.empty(expected.shape, np.float32), np.empty((*expected.shape[:-1], 12), np.float32)[..., ::2]):
+        product(a, b, out=out)
+        np.testing.assert_array_equal(out, expected)
+    assert threads.count == 8

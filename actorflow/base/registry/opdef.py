@@ -14,7 +14,7 @@ import numpy as np
 
 from actorflow.base.dtypes import ANY, DType
 from actorflow.base.registry.roles import Role
-from actorflow.base.shapes import Shape
+from actorflow.base.shapes import Shape, num_elements
 from actorflow.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Inference:
         dtypes: Sequence[DType],
         shapes: Sequence[Shape],
         value: Callable[[int], np.ndarray[Any, Any] | None],
-        partial: Callable[[int], Shape] | None = None,
+        partial: Callable[[int, int], Shape] | None = None,
     ) -> None:
         self.op = op
         self.attrs = attrs
@@ -51,17 +51,20 @@ class Inference:
         """The value of an input that is known while the graph is built, else None."""
         return self._value(index)
 
-    def shape_value(self, index: int) -> Shape:
+    def shape_value(self, index: int, rank: int = 1) -> Shape:
         """The known sizes of an input that is a vector of sizes: a tuple with None for each size that only the run knows,
         or None where not even their number is known. A size may be -1 where the op gives that a meaning.
+
+        With `rank` 2, the input is a matrix, whose elements come row by row.
         """
         if self._partial is not None:
-            return self._partial(index)
+            return self._partial(index, rank)
         value = self._value(index)
-        if value is None or value.ndim != 1:
-            length = self.shapes[index]
-            return None if length is None or len(length) != 1 or length[0] is None else (None,) * length[0]
-        return tuple([int(size) for size in value])
+        if value is None or value.ndim != rank:
+            shape = self.shapes[index]
+            count = None if shape is None or len(shape) != rank else num_elements(shape)
+            return None if count is None else (None,) * count
+        return tuple([int(size) for size in value.reshape(-1)])
 
 
 ShapeRule: TypeAlias = Callable[[Inference], "Shape | list[Shape]"]

@@ -29,13 +29,21 @@ def _padded(c: Inference) -> Shape:
     if widths is not None and widths[0] not in (None, len(source)):
         raise ValueError(f"Paddings {show(widths)} need one row for each of the {len(source)} dimensions.")
     if constant is None:
-        return (None,) * len(source)
+        return _partly_padded(source, c.shape_value(1, 2))
     if np.any(constant < 0):
         raise ValueError(f"Paddings must be non-negative, but {constant.tolist()} was given.")
     mode = c.attrs.get("mode")
     if mode is not None:
         check_mirror(source, constant, mode)
     return tuple(None if s is None else s + int(a) + int(b) for s, (a, b) in zip(source, constant, strict=True))
+
+
+def _partly_padded(source: tuple[int | None, ...], widths: Shape) -> Shape:
+    """The sizes that stay known where a run decides some of the widths."""
+    if widths is None:
+        return (None,) * len(source)
+    pairs = zip(source, widths[::2], widths[1::2], strict=True)
+    return tuple(None if None in sizes else sum(size for size in sizes if size is not None) for sizes in pairs)
 
 
 def check_mirror(shape: Shape, paddings: np.ndarray[Any, Any], mode: str) -> None:

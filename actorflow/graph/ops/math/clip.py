@@ -158,5 +158,8 @@ def _scaled(value: Any, scale: Tensor) -> Any:
     if value is None:
         return None
     if _is_slices(value):
-        return type(value)(multiply(value.values, scale), value.indices, value.dense_shape)
-    return multiply(value, scale)
+        return type(value)(_scaled(value.values, scale), value.indices, value.dense_shape)
+    tensor = convert_to_tensor(value)
+    scaled = multiply(tensor, scale)
+    scaled.set_shape(tensor.static_shape)  # the scale is a number, whatever a fed norm's shape says
+    return scaled

@@ -133,7 +133,10 @@ def dropout(
                 return identity(tensor, name=scope)
         chance = convert_to_tensor(dropped, tensor.dtype)
         noise = random_uniform(_noise_shape(tensor, noise_shape), seed=seed, dtype=tensor.dtype)
-        return multiply(tensor / (1 - chance), cast(noise >= chance, tensor.dtype), name=scope)
+        kept = multiply(tensor / (1 - chance), cast(noise >= chance, tensor.dtype), name=scope)
+        # Neither a rate nor sizes of the noise that a run decides change the shape.
+        kept.set_shape(tensor.static_shape)
+        return kept
 
 
 def _number(value: Any, argument: str) -> float:
