@@ -216,3 +216,14 @@ def test_a_cell_with_dropout_that_a_run_decides_keeps_the_size_of_its_inputs() -
     cell = af.nn.rnn_cell.DropoutWrapper(af.nn.rnn_cell.GRUCell(5), chance, chance, chance)
     outputs, state = af.nn.dynamic_rnn(cell, source((None, 3, 6)), dtype=af.float32)
     assert (outputs.static_shape, state.static_shape) == ((None, 3, 5), (None, 5))
+
+
+def test_a_run_pads_by_widths_that_it_decides_in_part() -> None:
+    x, rows = source(), _length()
+    scaled = 2 * x
+    padded = af.pad(scaled, [[0, rows], [1, 2]])
+    with af.blocking.Session() as session:
+        for size in (1, 2, 1):
+            first, second = np.ones((size, 6), np.float32), np.ones((size + 1, 6), np.float32)
+            assert session.run(padded, {x: first, rows: size}).shape == (2 * size, 9)
+            assert session.run(padded, {scaled: second, rows: size}).shape == (2 * size + 1, 9)

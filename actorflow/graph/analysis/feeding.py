@@ -61,7 +61,7 @@ def _inferred(node: Node, graph: Subgraph) -> Node:
                 [dtype for dtype, _ in types],
                 [shape for _, shape in types],
                 value,
-                lambda index: shape_value(nodes, node.inputs[index]),
+                lambda index, rank: shape_value(nodes, node.inputs[index], rank),
             )
         )
     except (TypeError, ValueError):  # the run says what does not fit

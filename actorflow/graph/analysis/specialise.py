@@ -94,7 +94,7 @@ def _inferred(nodes: Mapping[str, Node], inferred: Mapping[str, Node], node: Nod
                     [source.dtypes[e.port] for source, e in zip(inputs, node.inputs)],
                     shapes,
                     lambda index: constant_value(inferred, node.inputs[index]),
-                    lambda index: shape_value(inferred, node.inputs[index]),
+                    lambda index, rank: shape_value(inferred, node.inputs[index], rank),
                 )
             )
         return replace(node, shapes=tuple(merge(old, new) for old, new in zip(node.shapes, inferred_shapes)))

@@ -10,6 +10,11 @@ from actorflow.compat.contrib.framework import PLACES as _FRAMEWORK
 from actorflow.compat.contrib.layers import PLACES as _LAYERS
 from actorflow.compat.contrib.parts import part as _part
 
+_NETWORKS = (
+    """nets alexnet inception inception_v1 inception_v2 inception_v3 overfeat resnet_utils resnet_v1 resnet_v2 vgg"""
+)
+_RECORDS = """data_decoder data_provider dataset dataset_data_provider parallel_reader tfexample_decoder"""
+
 __getattr__, __dir__, __all__ = _part(
     "slim",
     {
@@ -25,10 +30,10 @@ __getattr__, __dir__, __all__ = _part(
         "tf": f"{_FRAMEWORK['tf']} recompute_grad",
     },
     {
-        "nets": "its networks moved to tf_slim.nets and to the models of TensorFlow's research repository",
-        "tfexample_decoder": "read records with tf.data and tf.parse_single_example",
-        "dataset": "read records with tf.data",
-        "dataset_data_provider": "read records with tf.data",
+        **dict.fromkeys(
+            _NETWORKS.split(), "its networks moved to tf_slim.nets and to TensorFlow's repository of models"
+        ),
+        **dict.fromkeys(_RECORDS.split(), "read records with tf.data and tf.parse_single_example"),
         "prefetch_queue": "use tf.data.Dataset.prefetch",
     },
 )
