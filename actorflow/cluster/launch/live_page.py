@@ -34,6 +34,7 @@ def open_page(target: Target, port: int) -> LivePage:
         port: the port; 0 takes a free port.
 
     Raises:
+        InvalidArgumentError: there is no such port.
         UnavailableError: the port is taken.
         UnimplementedError: the page, or a package that it needs, is not installed.
     """

@@ -224,6 +224,7 @@ class LocalCluster(Scaling):
 
         Raises:
             FailedPreconditionError: the cluster does not run, or its tasks have no sockets.
+            InvalidArgumentError: there is no such port.
             UnavailableError: the port is taken.
             UnimplementedError: the extra `dashboard` is not installed.
         """

@@ -23,6 +23,7 @@ class PageThread:
         port: the port; 0 takes a free port.
 
     Raises:
+        InvalidArgumentError: there is no such port.
         UnavailableError: the port is taken.
         UnimplementedError: the extra `dashboard` is not installed.
     """
