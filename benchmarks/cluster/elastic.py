@@ -1,12 +1,14 @@
-"""A training with logical workers: the longest step beside a change of the cluster, and their cost while nothing changes.
+"""A training with logical workers: how soon its rate is back after a change of the cluster, and their cost without changes.
 
 The training is that of eight logical workers on local processes: a network of one hidden layer, whose parameters are on a
-server. A step lasts from the end of the step before to its own end, so a pause is part of it. A killed worker is started again by
-the supervisor, which restores the last checkpoint.
+server. The rate is back when some steps in a row take not much longer than steps took before; pauses between them count. A killed
+worker is started again by the supervisor, which restores the last checkpoint.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 import signal
 import statistics
 import tempfile
@@ -21,7 +23,9 @@ import actorflow as af
 from benchmarks.harness.definitions import Figure, Measurement, Options
 
 REPLICAS, ROWS, INPUTS, HIDDEN = 8, 512, 64, 128
-_STEPS_BETWEEN = 12
+_STEPS_BETWEEN = 40
+_WINDOW, _SLOWER = 10, 1.5
+"""The rate is that of so many steps. It is below the former rate if they take so many times as long."""
 
 
 class _Training:
@@ -59,10 +63,39 @@ class _Training:
             return optimizer.apply_gradients(means, global_step=self.step)
 
 
-async def _pauses(workers: int, change: Callable[[Any, int], Any], times: int) -> list[float]:
-    """The seconds of the longest step beside each change, from the end of the step before. `change` is given the cluster, and
-    which change it is; it goes on beside the steps."""
-    training, pauses = _Training(logical=True), []
+class _Steps:
+    """The ends of steps beside one change, from the moment at which it begins."""
+
+    def __init__(self, former: float) -> None:
+        self._former = former
+        """The usual seconds of a step before the change."""
+        self._ends: list[float] = [time.perf_counter()]
+
+    @property
+    def count(self) -> int:
+        """The steps so far."""
+        return len(self._ends) - 1
+
+    def end(self) -> None:
+        """A step has ended."""
+        self._ends.append(time.perf_counter())
+
+    def back(self) -> float:
+        """The seconds from the change on until the rate of steps is that of before. If the last steps were slower, for other
+        workers compute them, the rate is theirs."""
+        last = [later - former for former, later in itertools.pairwise(self._ends[-_STEPS_BETWEEN // 2 :])]
+        usual, seconds = max(self._former, statistics.median(last)), 0.0
+        for place in range(1, len(self._ends)):
+            steps = min(place, _WINDOW)
+            if self._ends[place] - self._ends[place - steps] > _SLOWER * steps * usual:
+                seconds = self._ends[place] - self._ends[0]
+        return seconds
+
+
+async def _returns(workers: int, change: Callable[[Any, int], Any], times: int) -> list[float]:
+    """For each change the seconds until the rate of steps is the former rate. `change` is given the cluster, and which change it
+    is; it goes on beside the steps."""
+    training, returns = _Training(logical=True), []
     with tempfile.TemporaryDirectory() as folder:
         async with (
             af.LocalCluster({"ps": 1, "worker": workers}) as cluster,
@@ -71,9 +104,9 @@ async def _pauses(workers: int, change: Callable[[Any, int], Any], times: int) -
             ) as supervisor,
             anyio.create_task_group() as group,
         ):
-            steps, ended, over = 0, time.perf_counter(), anyio.Event()
+            seconds: list[float] = []
+            steps, over = _Steps(math.inf), anyio.Event()
             over.set()
-            longest = 0.0
 
             async def changing(number: int, over: anyio.Event) -> None:
                 await change(cluster, number)
@@ -81,17 +114,19 @@ async def _pauses(workers: int, change: Callable[[Any, int], Any], times: int) -
 
             async for attempt in supervisor.steps():
                 async with attempt:
+                    begin = time.perf_counter()
                     await supervisor.run(training.train)
-                    now = time.perf_counter()
-                    longest, ended, steps = max(longest, now - ended), now, steps + 1
-                if steps < _STEPS_BETWEEN or not over.is_set():
+                    steps.end()
+                    seconds.append(time.perf_counter() - begin)
+                if steps.count < _STEPS_BETWEEN or not over.is_set():
                     continue
-                pauses.append(longest)
-                if len(pauses) > times:
+                returns.append(steps.back())
+                if len(returns) > times:
                     break
-                over, steps, longest = anyio.Event(), 0, 0.0
-                group.start_soon(changing, len(pauses) - 1, over)
-    return pauses[1:]
+                usual = statistics.median(seconds[-_STEPS_BETWEEN // 2 :])
+                steps, over = _Steps(usual), anyio.Event()
+                group.start_soon(changing, len(returns) - 1, over)
+    return returns[1:]
 
 
 async def _join_and_leave(cluster: Any, number: int) -> None:
@@ -102,11 +137,11 @@ async def _kill(cluster: Any, number: int) -> None:
     cluster.processes[f"/job:worker/task:{number % 2}"].signal(signal.SIGKILL)
 
 
-async def pauses(options: Options) -> dict[str, float]:
-    """The medians of the longest steps."""
+async def returns(options: Options) -> dict[str, float]:
+    """The medians of the seconds until the former rate is back."""
     times = 2 if options.quick else 10
-    both = await _pauses(2, _join_and_leave, times)
-    kills = await _pauses(2, _kill, 2 if options.quick else 6)
+    both = await _returns(2, _join_and_leave, times)
+    kills = await _returns(2, _kill, 2 if options.quick else 6)
     return {
         "join": statistics.median(both[0::2]),
         "drain": statistics.median(both[1::2]),
@@ -142,17 +177,17 @@ async def cost(options: Options) -> dict[str, float]:
 
 BENCHMARKS = (
     Measurement(
-        "pauses",
-        ours=pauses,
+        "returns",
+        ours=returns,
         figures=tuple(
-            Figure(name, f"the longest step beside {text}, the median of changes", "s")
+            Figure(name, f"from {text} until the rate of steps is back, the median of changes and processes", "s")
             for name, text in (
-                ("join", "a worker that joins"),
-                ("drain", "a worker that leaves"),
-                ("kill", "a worker that is killed and started again"),
+                ("join", "the start of a worker that joins"),
+                ("drain", "the order to a worker to leave"),
+                ("kill", "the end of a worker that is killed and started again"),
             )
         ),
-        processes=1,
+        processes=3,
     ),
     Measurement(
         "cost",
@@ -160,6 +195,6 @@ BENCHMARKS = (
         figures=(
             Figure("ratio", "a step of eight logical workers by a step of eight shards with fixed tasks", "times"),
         ),
-        processes=1,
+        processes=3,
     ),
 )
