@@ -25,7 +25,7 @@ from benchmarks.harness.definitions import Figure, Measurement, Options
 REPLICAS, ROWS, INPUTS, HIDDEN = 8, 512, 64, 128
 _STEPS_BETWEEN = 40
 _WINDOW, _SLOWER = 10, 1.5
-"""The rate is that of so many steps. It is below the former rate if they take so many times as long."""
+"""The rate is that of `_WINDOW` steps. It is below the former rate if they take `_SLOWER` times as long."""
 
 
 class _Training:

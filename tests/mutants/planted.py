@@ -50,15 +50,8 @@ PLANTED = (
         "        async with self._alone(copies):\n",
     ),
     Planted(
-        "run a step again that has written",
-        "An update is applied twice after a retry.",
-        "actorflow/training/supervisor/moving/move.py",
-        'if not (self._is_stale and (error.node or "").startswith("copies")):',
-        "if not self._is_stale:",
-    ),
-    Planted(
         "move a half of a step",
-        "After a loss the training goes on from values that have a part of a step, which is then made again.",
+        "An update is applied twice after a retry: what a move has taken has a part of the step that is made again.",
         "actorflow/training/supervisor/moving/doubt.py",
         "        while (over := self._over) is not None:",
         "        while (over := self._over) is not None and self._judges:",
