@@ -253,7 +253,7 @@ static PyObject *k_classes_replaced(const Call *call) {
     memset(members + 128, 2, 128);
     bool runs = call->args[2] == Py_True, once = call->args[4] == Py_True;
     const char *rewrite = PyBytes_AsString(call->args[3]);
-    int64_t width = PyBytes_Size(call->args[3]), size;
+    int64_t width = PyBytes_Size(call->args[3]), size = 0;
     const uint8_t *data = NULL;
     PyArrayObject *out = fresh(NPY_OBJECT, PyArray_NDIM(x), PyArray_DIMS(x));
     PyObject **place = out ? PyArray_DATA(out) : NULL, **from = PyArray_DATA(x);
