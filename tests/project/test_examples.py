@@ -87,7 +87,7 @@ def test_adder() -> None:
 
 
 def test_gpt(tmp_path: Path) -> None:
-    printed = run("gpt.py", "--steps", "100", "--letters", "20", "--output", tmp_path)
+    printed = run("gpt.py", "--steps", "100", "--seconds", "600", "--letters", "20", "--output", tmp_path)
     losses = [float(text) for text in re.findall(r"loss ([\d.]+)", printed)]
     assert len(losses) == 2 and losses[1] < losses[0] - 1
     assert re.search(r"^A session .{20}", printed, re.MULTILINE | re.DOTALL)
