@@ -25,7 +25,7 @@ from actorflow.engine.eager.tensor import EagerTensor
 from actorflow.engine.runtime.context import KernelContext
 from actorflow.engine.runtime.diagnostics.faults import located, remember_inputs
 from actorflow.engine.runtime.kernel_binding import bind, kernel_of
-from actorflow.engine.runtime.state.resources import ResourceManager
+from actorflow.engine.runtime.state.resources import ResourceManager, shared_state
 from actorflow.engine.session.devices import open_devices
 from actorflow.errors import InvalidArgumentError, Where, describe
 from actorflow.graph import scopes
@@ -34,6 +34,7 @@ from actorflow.graph.graph import Graph
 from actorflow.graph.node import NO_ATTRS, Node, TensorId
 from actorflow.graph.tensor import Operation, Tensor
 
+_NOTHING = nullcontext()
 _MOST_PREPARED = 4096
 _MOST_CHECKED = 256
 _REFUSED = {
@@ -50,7 +51,7 @@ _numbers = itertools.count()
 class PreparedOp:
     """An op with its attributes and the types of its inputs: the kernel that computes it, bound to them."""
 
-    __slots__ = ("attrs", "call", "checked", "device", "may_launch", "node", "pure")
+    __slots__ = ("attrs", "call", "checked", "device", "may_launch", "node", "pure", "touches_variables")
 
     def __init__(
         self,
@@ -71,6 +72,7 @@ class PreparedOp:
         self.checked: dict[Any, tuple[Shape, ...]] = {}
         """The shapes of inputs that the op's rules have found right, and those of the outputs."""
         self.pure = not (definition.stateful or definition.has_ref_input or entry.takes_context or entry.takes_step)
+        self.touches_variables = definition.has_ref_input and not definition.asynchronous
         self.may_launch = not definition.asynchronous and not any(dtype.is_ref for dtype in node.dtypes)
         """Whether it may run on a thread, while the program goes on (see `launches`)."""
 
@@ -200,7 +202,8 @@ class EagerGraph(Graph):
         values = [tensor._value for tensor in inputs]
         if not prepared.pure:
             wait_for_writers(values)
-        result = self.launch(prepared, values, name, where)
+        with shared_state if prepared.touches_variables else _NOTHING:
+            result = self.launch(prepared, values, name, where)
         dtypes = prepared.node.dtypes
         if len(dtypes) == 1:
             return (EagerTensor(result, dtypes[0]),)

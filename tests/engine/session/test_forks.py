@@ -275,6 +275,34 @@ PROGRAMS = {
         """,
         WORKS,
     ),
+    "variables of all sizes to which another thread writes, by ops and by functions": (
+        """
+        def torn(size, by_function):
+            stop = threading.Event()
+            v = af.Variable(np.zeros(size, np.float32))
+            add = af.function(lambda x: v.assign_add(x)) if by_function else v.assign_add
+            add(af.ones([size]))
+            def steps():
+                with af.eager():
+                    while not stop.is_set():
+                        add(af.ones([size]))
+            def read():
+                value = v.numpy()
+                assert value.min() == value.max(), (size, by_function)
+                return 2.7e7
+            thread = threading.Thread(target=steps)
+            thread.start()
+            in_children(read, 30)
+            stop.set()
+            thread.join()
+        with af.eager():
+            for size in (1000, 15_000, 300_000, 4_000_000):
+                for by_function in (False, True):
+                    torn(size, by_function)
+            tell(2.7e7)
+        """,
+        WORKS,
+    ),
     "a variable to which kernels of another thread write": (
         """
         stop, step_ended = threading.Event(), threading.Event()

@@ -12,7 +12,8 @@ from actorflow.base.process import forks
 from actorflow.errors import InvalidArgumentError, NotFoundError
 
 R = TypeVar("R")
-_shared_state = forks.new_lock()
+shared_state = forks.new_library_lock()
+"""Held by kernels that touch variables and named containers: a fork waits, or the child would have values that are in part new."""
 
 
 def one_at_a_time(kernel: Callable[..., R]) -> Callable[..., R]:
@@ -21,7 +22,7 @@ def one_at_a_time(kernel: Callable[..., R]) -> Callable[..., R]:
 
     @functools.wraps(kernel)
     def locked(*inputs: Any, **keywords: Any) -> R:
-        with _shared_state:
+        with shared_state:
             return kernel(*inputs, **keywords)
 
     return locked
