@@ -426,6 +426,23 @@ async def test_a_round_waits_no_more_for_a_member_that_is_declared_lost() -> Non
     assert asked == ["lost", "slow", "here", "here", "lost"]
 
 
+@pytest.mark.parametrize("is_cancelled", [False, True])
+async def test_a_task_whose_leave_fails_does_not_leave(is_cancelled: bool) -> None:
+    async with af.LocalCluster({"worker": 3}, transport="local") as cluster:
+        leaver = cluster._here["/job:worker/task:1"].server
+        if is_cancelled:
+            coordinator = cluster._here["/job:worker/task:0"].server
+            async with coordinator.membership._changing, anyio.create_task_group() as group:
+                group.start_soon(coordinator.membership.leave, "/job:worker/task:1")
+                await until(lambda: leaver.worker.leaving)
+                group.cancel_scope.cancel()
+        else:
+            await cluster.kill("/job:worker/task:2")
+            with refused(errors.UnavailableError, "No task joins or leaves now"):
+                await leave(cluster.target, "/job:worker/task:1")
+        assert not leaver.worker.leaving
+
+
 async def test_steps_go_on_without_the_coordinator_and_one_that_starts_again_learns_the_view() -> None:
     graph, x, (first, _) = graph_on(2)
     async with af.LocalCluster({"ps": 1, "worker": 1}, transport="local") as cluster:

@@ -205,14 +205,19 @@ class Membership:
             if self.view.epoch > 1:  # else this task may have started again, and has yet to learn the view
                 left(self.view, task)
             self._rounds.give_up(task)
-        if how == "drained":
-            await self._until_stateless(task)
-        async with self._changing:
-            await self._survey()
-            former, view = self.view, left(self.view, task)
+        try:
             if how == "drained":
-                await self._check_stateless(task, former.members[task])
-            await self._change(view)
+                await self._until_stateless(task)
+            async with self._changing:
+                await self._survey()
+                former, view = self.view, left(self.view, task)
+                if how == "drained":
+                    await self._check_stateless(task, former.members[task])
+                await self._change(view)
+        except BaseException:
+            if how == "drained":
+                await self._keep(task)
+            raise
         self._rounds.forget(task)
         self._root.start(self._dismiss(task, former.members[task], view))  # a lost task may have been slow only
         return view
@@ -230,12 +235,18 @@ class Membership:
                 await anyio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
+    async def _keep(self, task: str) -> None:
+        """Tells a task that it does not leave after all. Else its variables would go on moving away from it."""
+        with suppress(OpError), anyio.move_on_after(CONNECT_SECONDS, shield=True):
+            if task in self.view.members:
+                link = await self._reach(task, self.view.members[task])
+                await link.call(AskState(False), timeout=CONNECT_SECONDS)
+
     async def _check_stateless(self, task: str, address: str) -> None:
         """Raises FailedPreconditionError where a task holds the only copy of something."""
         link = await self._reach(task, address)
         names, _ = await link.call(AskState(True), timeout=CONNECT_SECONDS)
         if names:
-            await link.call(AskState(False), timeout=CONNECT_SECONDS)
             more = "" if len(names) <= _MOST_NAMED else f" and {len(names) - _MOST_NAMED} more"
             raise FailedPreconditionError(
                 f"{task} holds the only copy of {', '.join(names[:_MOST_NAMED])}{more}; it does not leave with that.",

@@ -13,7 +13,7 @@ from actorflow.errors import InvalidArgumentError, NotFoundError
 
 R = TypeVar("R")
 shared_state = forks.new_library_lock()
-"""Held by kernels that touch variables and named containers: a fork waits, or the child would have values that are in part new."""
+"""Held by kernels that touch variables and containers: a fork waits, or a child would have values that are in part new."""
 
 
 def one_at_a_time(kernel: Callable[..., R]) -> Callable[..., R]:
