@@ -62,7 +62,9 @@ def read_columns(messages: Sequence[bytes], wanted: Mapping[str, DType]) -> dict
     columns = library.example_columns(
         list(messages), [key.encode() for key in wanted], [NUMBERS[dtype] for dtype in wanted.values()]
     )
-    return columns and {key: Column(lengths, values) for key, (lengths, values) in zip(wanted, columns)}
+    return (
+        None if columns is None else {key: Column(lengths, values) for key, (lengths, values) in zip(wanted, columns)}
+    )
 
 
 def read_by_numpy(messages: Sequence[bytes], features: Mapping[str, DType]) -> dict[str, Column] | None:
