@@ -12,7 +12,8 @@ import numpy as np
 
 from actorflow.base.dtypes import DType, as_dtype, in_words, string
 from actorflow.base.records import csv
-from actorflow.base.records.proto_tensor import example_from_json, read_tensor, write_tensor
+from actorflow.base.records.messages.example_json import example_from_json
+from actorflow.base.records.proto_tensor import read_tensor, write_tensor
 from actorflow.base.records.unpacking import Unpacker, check_unpacked, most_unpacked
 from actorflow.base.records.wire import BrokenMessageError
 from actorflow.base.registry.kernel import kernel
@@ -156,9 +157,9 @@ def decode_json_example(xp: Any, json_examples: Any) -> Any:
 def _example(text: bytes) -> bytes:
     try:
         return example_from_json(text)
-    except (ValueError, TypeError, AttributeError) as error:
+    except ValueError as error:
         raise InvalidArgumentError(
-            f"Error while parsing JSON: {text[:80]!r} is no form of an Example: {error}."
+            f"Error while parsing JSON: {text[:80]!r} is no form of an Example: {error}"
         ) from error
 
 

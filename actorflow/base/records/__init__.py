@@ -8,9 +8,9 @@ example.py        `Example` and `SequenceExample`: named lists of bytes, floats 
 features.py       the lists in `tensorflow.Feature` messages, read and written without objects in between
 files.py          TFRecord files in plain Python: a writer and an iterator (`tf.python_io`)
 formats.py        how files fall into records: whole, lines, fixed lengths, TFRecord
-messages/         messages of Protocol Buffers as Python classes: fields, the wire format, the text format
+messages/         messages of Protocol Buffers as Python classes: fields, the wire format, the text format; Examples from JSON
 png.py            PNG files, the bytes that libpng writes
-proto_tensor.py   tensors as `tensorflow.TensorProto` messages, and Examples from their JSON form
+proto_tensor.py   tensors as `tensorflow.TensorProto` messages
 roots.py          which files a graph's nodes may touch: all, or those below some roots
 summaries.py      `Summary` and `Event` messages: what TensorBoard shows
 tfrecord.py       TFRecord's framing: length, masked checksum of the length, data, masked checksum of the data

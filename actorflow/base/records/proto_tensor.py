@@ -1,19 +1,15 @@
-"""Tensors as `tensorflow.TensorProto` messages, and Examples from their JSON form."""
+"""Tensors as `tensorflow.TensorProto` messages."""
 
 from __future__ import annotations
 
-import base64
-import json
 import math
-import re
 from typing import Any
 
 import numpy as np
 
 from actorflow.base import dtypes
-from actorflow.base.dtypes import DType, float32, int64, string
+from actorflow.base.dtypes import DType, string
 from actorflow.base.records import wire
-from actorflow.base.records.features import write_feature
 from actorflow.base.records.wire import BYTES, FIXED32, FIXED64, VARINT, BrokenMessageError
 
 _BY_CODE = {dtype.code: dtype for dtype in (*dtypes.ALL, *dtypes.NARROW)}
@@ -127,68 +123,3 @@ def _array(dtype: DType, shape: tuple[int, ...], content: Any, values: list[Any]
     if len(array) != count:
         raise BrokenMessageError(f"A {dtype} tensor of shape {shape} has {len(array)} values.")
     return array.reshape(shape)
-
-
-_JSON_LISTS = {"bytesList": string, "floatList": float32, "int64List": int64}
-_JSON_LISTS |= {"bytes_list": string, "float_list": float32, "int64_list": int64}
-_JSON_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_JSON_WORD = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
-
-
-def example_from_json(text: bytes) -> bytes:
-    """An Example message from the JSON form of one (byte strings in base64).
-
-    Raises:
-        ValueError: the text is no such JSON.
-    """
-    record = _object(json.loads(text, parse_constant=_no_number), "features")
-    entries: list[bytes] = []
-    features = _object(record.get("features") or {}, "feature").get("feature") or {}
-    for name, feature in _object(features).items():
-        body = b""
-        for key, content in _object(feature, *_JSON_LISTS).items():
-            dtype = _JSON_LISTS[key]
-            values = _object(content, "value").get("value") or []
-            body = write_feature(dtype, [_json_value(dtype, value) for value in values])
-        entries.append(wire.write_field(1, wire.write_field(1, name.encode()) + wire.write_field(2, body)))
-    return wire.write_field(1, b"".join(entries)) if "features" in record else b""
-
-
-def _object(value: Any, *keys: str) -> dict[str, Any]:
-    if not isinstance(value, dict) or keys and not value.keys() <= set(keys):
-        raise ValueError(f"{json.dumps(value)[:80]} is no part of an Example: an object with {keys} is.")
-    return value
-
-
-def _json_value(dtype: DType, value: Any) -> Any:
-    """A value of an Example from its JSON form. Raises ValueError for what Protocol Buffers do not take as such a value."""
-    if isinstance(value, str) and dtype is string:
-        text = value.replace("-", "+").replace("_", "/").rstrip("=")
-        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
-    if dtype is string or isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise ValueError(f"{value!r:.40} is no {dtype.name}.")
-    if isinstance(value, str):
-        value = value.strip(" ") if dtype is float32 else value
-        if dtype is float32 and _JSON_WORD.fullmatch(value):
-            return float(value)
-        if not _JSON_NUMBER.fullmatch(value):
-            raise ValueError(f"{value!r:.40} is no number.")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if dtype is float32:
-        if abs(number) > dtype.max:
-            raise ValueError(f"{value!r:.40} is beyond the numbers of float32.")
-        return number
-    if not number.is_integer():
-        raise ValueError(f"{value!r:.40} is no integer of 64 bits.")
-    whole = int(number) if isinstance(value, str) and not value.lstrip("+-").isdigit() else int(value)
-    if not -(2**63) <= whole < 2**63:
-        raise ValueError(f"{value!r:.40} is no integer of 64 bits.")
-    return whole
-
-
-def _no_number(text: str) -> Any:
-    """Raises ValueError: JSON has no NaN and no infinities, but Python would read them."""
-    raise ValueError(f"{text} is no value of JSON.")

@@ -26,7 +26,6 @@ JSON = b'{"features":{"feature":{"a":{"int64List":{"value":["1",2]}},"b":{"bytes
 NO_INTEGERS = [
     '"1_000"',
     "true",
-    "null",
     '"١"',
     '"1\t"',
     "1.5",
@@ -35,7 +34,6 @@ NO_INTEGERS = [
     "9223372036854775808",
     "1e300",
     '"1e300"',
-    "[1]",
     '""',
     '"inf"',
     "NaN",
@@ -44,17 +42,14 @@ NO_INTEGERS = [
 NO_FLOATS = [
     '"1_000"',
     "true",
-    "null",
     '"١"',
     "1e400",
     "-1e400",
     "1e40",
     '"1e40"',
     "3.5e38",
-    '"1e400"',
     "NaN",
     "Infinity",
-    "[1]",
     '""',
 ]
 MATRIX = b'\x08\x01\x12\x08\x12\x02\x08\x02\x12\x02\x08\x02"\x10\x00\x00\x80?\x00\x00\x00@\x00\x00@@\x00\x00\x80@'
@@ -241,12 +236,12 @@ CASES = [
         JSON,
         (np.array([1, 2]), one(b"hi")),
         rejects=[
-            bad(b'{"x":1}', "no part"),
+            bad(b'{"x":1}', "its keys are features"),
             bad(b"{", "Error while parsing JSON"),
-            bad(b"[]", "no part"),
+            bad(b"[]", "The text is an array"),
             *[bad(json_of("int64List", value), "parsing JSON") for value in (*NO_INTEGERS, "1" + "0" * 400)],
             *[bad(json_of("floatList", value), "parsing JSON") for value in (*NO_FLOATS, "1" + "0" * 400)],
-            *[bad(json_of("bytesList", value), "parsing JSON") for value in ("null", "1", '"!!"', '"a"')],
+            *[bad(json_of("bytesList", value), "parsing JSON") for value in ("1", '"!!"', '"a"')],
         ],
     ),
     *[
