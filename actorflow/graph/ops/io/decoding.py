@@ -194,8 +194,9 @@ def decode_compressed(bytes: TensorLike, compression_type: str = "", name: str |
 def decode_json_example(json_examples: TensorLike, *, name: str | None = None) -> Tensor:
     """Each JSON form of an Example as the message (`tf.decode_json_example`), for `parse_example`.
 
-    Some forms beyond the specification give the values that TensorFlow gives: a single value for a list, `null`, arrays in arrays,
-    and numbers in quotes such as "0x10". Text that is no JSON, with single quotes or a comma before a bracket, is refused.
+    Some forms beyond the specification give the values that TensorFlow gives: a single value for a list, `null`, arrays in
+    arrays, and numbers in quotes such as "0x10". Text that is no JSON, with single quotes or a comma before a bracket, is
+    refused.
 
     Raises InvalidArgumentError in the run where a string is no such JSON; it says where and why.
 
