@@ -34,12 +34,17 @@ def opened_at(host: str, port: int) -> str:
         host: the address on which it listens. An address that stands for all addresses becomes the loopback address.
         port: the port.
     """
-    return with_port({"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port)
+    return with_port({"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host.strip("[]"), host), port)
 
 
 def with_port(host: str, port: int) -> str:
-    """A host with a port; a number of IPv6 is in brackets."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    """A host with a port; a number of IPv6 is in brackets, whether it came in them or not."""
+    return f"{bracketed(host)}:{port}"
+
+
+def bracketed(host: str) -> str:
+    """A host as addresses and the header Host have it: a number of IPv6 is in brackets, once."""
+    return f"[{host.strip('[]')}]" if ":" in host else host
 
 
 def host_and_port(host: str) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from actorflow.base.origins import with_port
 from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.config.spec import ClusterSpec, parse_task
 from actorflow.cluster.processes.listening import Reservation
@@ -41,7 +42,7 @@ class TaskActor:
         """Takes a port of this host, and gives the address at which others reach it."""
         host = own_host()
         self._reservation = Reservation(host)
-        return f"[{host}]:{self._reservation.port}" if ":" in host else f"{host}:{self._reservation.port}"
+        return with_port(host, self._reservation.port)
 
     async def serve(self, message: Mapping[str, Any]) -> int:
         """Starts the server that the configuration asks for, and gives its incarnation."""

@@ -476,16 +476,18 @@ class LocalCluster(Scaling):
             >>> cluster = af.LocalCluster({"ps": 1})
             >>> cluster.close()  # where nothing can be awaited, such as in a signal's handler
         """
-        if self._page is not None:
-            self._page.close()
-            self._page = None
-        for process in self._processes.values():
-            process.close()
-        if self._own_launcher:
-            self._launcher.close()
-        for reservation in self._reservations:
-            reservation.close()
-        self._reservations = []
+        page, self._page = self._page, None
+        try:
+            if page is not None:
+                page.close()
+        finally:
+            for process in self._processes.values():
+                process.close()
+            if self._own_launcher:
+                self._launcher.close()
+            for reservation in self._reservations:
+                reservation.close()
+            self._reservations = []
 
     async def __aenter__(self) -> LocalCluster:
         await self.start()

@@ -14,13 +14,14 @@ import anyio
 from anyio.abc import SocketAttribute, SocketStream, TaskStatus
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from actorflow.base.origins import LOOPBACK, host_and_port, is_loopback, is_number, is_of_other_site
+from actorflow.base.origins import LOOPBACK, bracketed, host_and_port, is_loopback, is_number, is_of_other_site
 from actorflow.cluster.processes.metrics import CONTENT_TYPE, render
 from actorflow.errors import InvalidArgumentError
 
 _MOST_BYTES = 16384
 _SECONDS = 5.0
 _MOST_CONNECTIONS = 64
+_SINGLE = ("origin", "sec-fetch-site")
 
 
 async def serve_metrics(
@@ -84,7 +85,7 @@ class Hosts:
     def __init__(self, host: str = "127.0.0.1", names: Iterable[str] = ()) -> None:
         self._is_local = is_loopback(host)
         others = () if self._is_local else names
-        self.names = frozenset(name.lower() for name in (*LOOPBACK, f"[{host}]" if ":" in host else host, *others))
+        self.names = frozenset(name.lower() for name in (*LOOPBACK, bracketed(host), *others))
 
     def __contains__(self, host: str) -> bool:
         name = host_and_port(host)[0]
@@ -110,6 +111,8 @@ def reply(head: bytes, status: Callable[[], Mapping[str, Any]], hosts: Hosts) ->
         return _answer("405 Method Not Allowed", "text/plain", b"", "allow: GET, HEAD\r\n")
     if len(named) != 1 and (named or version != "HTTP/1.0"):
         return _answer("400 Bad Request", "text/plain", b"A request has one header Host.\n")
+    if len(headers) < len(lines) and any(sum(name == each for each, _ in lines) > 1 for name in _SINGLE):
+        return _answer("400 Bad Request", "text/plain", b"A request has one header Origin, and one Sec-Fetch-Site.\n")
     if named and named[0] not in hosts:
         names = ", ".join(sorted(hosts.names))
         text = f"This task is not {named[0][:100]!r}. Ask for it by one of its names: {names}.\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from actorflow.base.origins import LOOPBACK, is_loopback, opened_at
+from actorflow.base.origins import LOOPBACK, bracketed, is_loopback, opened_at
 from actorflow.errors import InvalidArgumentError, NotFoundError
 from actorflow.frontends.cli import queries
 from actorflow.frontends.cli.main import Command
@@ -32,7 +32,7 @@ def _run(arguments: argparse.Namespace) -> int:
     server.check_httptools("The page", "dashboard", "`actorflow top` needs nothing.")
     ((_, first),) = list(queries.targets(arguments).items())[:1]
     graph = read_graph(arguments.graph) if arguments.graph else None
-    own = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
+    own = bracketed(arguments.host)
     names = [own if is_loopback(own) else "", arguments.behind_proxy or ""]
     hosts = (*LOOPBACK, *filter(None, names))
     page = Dashboard(first.address, graph=graph, credentials=first.credentials, hosts=hosts, logdir=arguments.logdir)

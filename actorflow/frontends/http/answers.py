@@ -17,6 +17,9 @@ SINGLE = frozenset(
 )
 """Headers that a request has once: of two, another program might take the other header."""
 
+JOINED = {b"connection": b", ", b"proxy-connection": b", ", b"transfer-encoding": b", ", b"cookie": b"; "}
+"""Headers that are read here and may come several times, with what stands between their values. Of others the last counts."""
+
 Body = bytes | list[bytes]
 """The body of a request, or its parts."""
 Answer = tuple[int, bytes, bytes, tuple[tuple[bytes, bytes], ...]]
@@ -64,6 +67,20 @@ class TooLargeError(InvalidArgumentError):
 def refused(status: int, text: str) -> Answer:
     """The answer to a request that is none of HTTP as it is understood here; `text` says why."""
     return status, JSON, b'{"error":"%s"}' % text.encode(), ()
+
+
+def add_header(headers: dict[bytes, bytes], name: bytes, value: bytes) -> bool:
+    """Adds a header of a request to those before. Whether it is there twice, and may not be.
+
+    Args:
+        headers: the headers before.
+        name: its name, in lower case.
+        value: its value.
+    """
+    before = headers.get(name)
+    between = None if before is None else JOINED.get(name)
+    headers[name] = value if before is None or between is None else before + between + value
+    return before is not None and name in SINGLE
 
 
 def too_long(headers: Mapping[bytes, bytes], most: int) -> TooLargeError | None:

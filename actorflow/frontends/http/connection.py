@@ -335,6 +335,12 @@ class Connection(asyncio.Protocol):
                 self.transport.abort()
             self._endless.cancel()
 
+    def leave(self) -> None:
+        """In a forked child: closes the copy of its socket. The loop and the connection are the parent's, and hear nothing."""
+        endpoint = getattr(self.transport.get_extra_info("socket"), "_sock", None)  # asyncio's own has no `close`
+        if endpoint is not None:
+            endpoint.close()
+
     def end_when_late(self, now: float) -> None:
         """Closes the connection where nothing has come for long, or an answer is not taken."""
         if self.is_full or self.is_idle and self.transport.get_write_buffer_size():

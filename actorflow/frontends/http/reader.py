@@ -12,7 +12,7 @@ import urllib.parse
 from typing import Any, NamedTuple, Protocol
 
 from actorflow.errors import Overloaded
-from actorflow.frontends.http.answers import SINGLE, SMALL, Answer, Body, Request, TooLargeError, refused
+from actorflow.frontends.http.answers import SMALL, Answer, Body, Request, TooLargeError, add_header, refused
 from actorflow.frontends.http.site import Site
 
 _MOST_HEAD = 64 << 10
@@ -164,12 +164,8 @@ class Reader:
         name = name.lower()
         self._head_size += len(name) + len(value) + len(": \r\n")
         self._hosts += name == b"host"
-        if name in self._headers:
-            if name in SINGLE:
-                self._double = name.decode("latin-1")
-            elif name == b"transfer-encoding":
-                value = self._headers[name] + b", " + value
-        self._headers[name] = value
+        if add_header(self._headers, name, value):
+            self._double = name.decode("latin-1")
 
     def on_headers_complete(self) -> None:
         self.in_body, self.head_bytes = True, 0
@@ -248,12 +244,17 @@ class Reader:
         self.head_bytes = 0
         parts, self._parts, self._held = self._parts, [], 0
         body = parts if self._size > SMALL and len(parts) > 1 else b"".join(parts)
-        keeps = self._parser.should_keep_alive()
+        keeps = self._parser.should_keep_alive() and not self._closes()
         self.is_ended = not keeps  # what comes behind it is not read
         request = self._asked()
         head = Head(request, keeps, self._site.shortcut(request), self._parser.get_http_version() != "1.0")
         self._last = (head, body) if isinstance(body, bytes) else None
         self._listener.take(head, body)
+
+    def _closes(self) -> bool:
+        """Whether the client says that its request is the last. That counts, whatever else it says."""
+        options = self._headers.get(b"connection", b"").lower()
+        return b"close" in options and b"close" in (option.strip(b" \t") for option in options.split(b","))
 
     def _asked(self) -> Request:
         return Request(self._method, self._path, self._headers, self._query)

@@ -69,8 +69,21 @@ class Server:
         self.has_lost = asyncio.Event()
         """Set when a connection has ended."""
 
-    async def serve(self, sockets: Sequence[socket.socket], tls: ssl.SSLContext | None, end: asyncio.Event) -> None:
-        """Answers on sockets that listen, until `end` is set; then it ends what it has begun, for ten seconds at most."""
+    async def serve(
+        self,
+        sockets: Sequence[socket.socket],
+        tls: ssl.SSLContext | None,
+        end: asyncio.Event,
+        begun: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Answers on sockets that listen, until `end` is set; then it ends what it has begun, for ten seconds at most.
+
+        Args:
+            sockets: sockets that listen. They are closed at the end.
+            tls: certificate and key; HTTP without encryption unless given.
+            end: ends it.
+            begun: is called when it takes connections.
+        """
         loop = asyncio.get_running_loop()
         listeners: list[Any] = []
         try:
@@ -79,6 +92,7 @@ class Server:
                     listeners.append(await loop.create_server(lambda: Connection(self), sock=endpoint))
                 else:
                     listeners.append(self.tasks.start(self._accept(endpoint, tls)))
+            begun()
             while not end.is_set():
                 with anyio.move_on_after(_LOOKS):
                     await end.wait()
@@ -213,6 +227,8 @@ def listening(host: str, port: int) -> socket.socket:
         UnavailableError: the address can't be listened on.
     """
     check_port(port)
+    if ":" in host:
+        host = host.strip("[]")  # as addresses have it
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

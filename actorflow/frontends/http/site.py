@@ -12,13 +12,13 @@ from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTask
 from actorflow.errors import OpError
 from actorflow.frontends.ext.asgi import Message, Receive, Send
 from actorflow.frontends.http.answers import (
-    SINGLE,
     TEXT,
     Answer,
     Body,
     Request,
     Streamed,
     TooLargeError,
+    add_header,
     refused,
     too_long,
 )
@@ -152,9 +152,9 @@ class Site(ABC):
         root = root.rstrip("/")
         if root and (path == root or path.startswith(f"{root}/")):  # "/apix" is not below "/api"
             path = path[len(root) :] or "/"
-        names = [name for name, _ in scope["headers"]]
-        double = [name for name in SINGLE.intersection(names) if names.count(name) > 1]
-        request = Request(scope["method"], path, dict(scope["headers"]), scope.get("query_string", b""), root)
+        headers: dict[bytes, bytes] = {}
+        double = [name for name, value in scope["headers"] if add_header(headers, name, value)]
+        request = Request(scope["method"], path, headers, scope.get("query_string", b""), root)
         answer: Answer | Streamed
         if double:
             answer = refused(400, f"A request has a single header {double[0].decode()}.")

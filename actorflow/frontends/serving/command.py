@@ -7,7 +7,7 @@ import ssl
 from collections.abc import Sequence
 from typing import Any
 
-from actorflow.base.origins import LOOPBACK, opened_at
+from actorflow.base.origins import LOOPBACK, bracketed, opened_at
 from actorflow.errors import InvalidArgumentError, NotFoundError
 from actorflow.frontends.cli.main import Command
 from actorflow.frontends.serving.guard import check_address
@@ -61,7 +61,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
     server.check_httptools("Serving", "serving", "Other ASGI servers run actorflow.serving.app(models).")
     tls = _tls(arguments.tls_cert, arguments.tls_key)
-    host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
+    host = bracketed(arguments.host)
     from actorflow.engine.batching.rows import Batching
     from actorflow.frontends.serving.application import Application
     from actorflow.frontends.serving.protocols.pages import lines

@@ -535,6 +535,16 @@ def test_names_of_metrics_end_in_their_units_and_are_explained() -> None:
         ("GET /metrics HTTP/1.1\r\nHost: localhost\r\nHost: evil.test\r\n\r\n", "400 Bad Request"),
         ("GET /metrics HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.test\r\n\r\n", "403 Forbidden"),
         ("GET /metrics HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\n\r\n", "403 Forbidden"),
+        ("GET /metrics HTTP/1.1\r\nHost: a\r\nHost: localhost\r\n\r\n", "400 Bad Request"),
+        (
+            "GET /metrics HTTP/1.1\r\nHost: [::1]\r\nOrigin: http://evil\r\nOrigin: http://[::1]\r\n\r\n",
+            "400 Bad Request",
+        ),
+        (
+            "GET /metrics HTTP/1.1\r\nHost: [::1]\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Site: none\r\n\r\n",
+            "400 Bad Request",
+        ),
+        ("GET /metrics HTTP/1.1\r\nHost: [::1]\r\nX: a\r\nX: b\r\n\r\n", "200 OK"),
         ("nonsense\r\n\r\n", "405 Method Not Allowed"),
     ],
 )

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from patience import PATIENCE
 
-from actorflow.base.origins import opened_at
+from actorflow.base.origins import bracketed, opened_at, with_port
 from actorflow.errors import InvalidArgumentError, UnavailableError
 from actorflow.frontends.cli.main import main
 from actorflow.frontends.http.server import listening
@@ -32,16 +32,25 @@ from actorflow.frontends.http.server import listening
         ("0.0.0.0", "127.0.0.1:80"),
         ("", "127.0.0.1:80"),
         ("::", "[::1]:80"),
+        ("[::]", "[::1]:80"),
+        ("[::1]", "[::1]:80"),
     ],
 )
 def test_an_address_is_one_that_a_browser_opens(host: str, address: str) -> None:
     assert opened_at(host, 80) == address
 
 
+@pytest.mark.parametrize(
+    ("host", "name"), [("::1", "[::1]"), ("[::1]", "[::1]"), ("a.b", "a.b"), ("1.2.3.4", "1.2.3.4")]
+)
+def test_a_number_of_ipv6_is_in_brackets_once(host: str, name: str) -> None:
+    assert bracketed(host) == name and with_port(host, 80) == f"{name}:80"
+
+
 def has(host: str) -> bool:
     try:
         with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-            probe.bind((host, 0))
+            probe.bind((host.strip("[]"), 0))
     except OSError:
         return False
     return True
@@ -54,6 +63,7 @@ def has(host: str) -> bool:
         ("127.0.0.2", []),
         ("localhost", []),
         ("::1", []),
+        ("[::1]", []),
         ("0.0.0.0", ["--behind-proxy", "proxy"]),
         ("::", ["--behind-proxy", "proxy"]),
     ],

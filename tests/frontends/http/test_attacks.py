@@ -13,6 +13,9 @@ from channels import until
 from frontends.http.sites import Echo, left, serving
 from patience import PATIENCE
 
+from actorflow.frontends.ext.asgi import Receive
+from actorflow.frontends.http.answers import Answer, Body, Request, Streamed
+
 GET, POST = b"GET /a HTTP/1.1\r\nHost: a\r\n", b"POST /a HTTP/1.1\r\nHost: a\r\n"
 CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
 OLD = b" HTTP/1.0\r\nHost: a\r\n"
@@ -119,6 +122,87 @@ async def test_a_client_of_http_1_0_is_told_whether_the_connection_goes_on(path:
     goes_on = keeps and path == "/a"
     assert (b"connection: keep-alive" in data) == goes_on and data.count(b"HTTP/1.1 200") == 1 + goes_on
     assert b"transfer-encoding" not in data
+
+
+UPGRADE = b"Connection: upgrade\r\nUpgrade: h2c\r\n"
+LAST_ONES: dict[str, bytes] = {
+    "one header": b"Connection: close\r\n",
+    "upper case": b"Connection: CLOSE\r\n",
+    "behind another option": b"Connection: x, close\r\n",
+    "before another option": b"Connection: close ,\tx\r\n",
+    "beside keep-alive": b"Connection: close, keep-alive\r\n",
+    "behind keep-alive": b"Connection: keep-alive, close\r\n",
+    "two headers": b"Connection: close\r\nConnection: x\r\n",
+    "two headers, the other first": b"Connection: keep-alive\r\nConnection: close\r\n",
+    "two headers, keep-alive behind": b"Connection: close\r\nConnection: keep-alive\r\n",
+    "an offer of another protocol": b"Connection: close, upgrade\r\nUpgrade: h2c\r\n",
+    "before an offer of another protocol": b"Connection: close\r\n" + UPGRADE,
+    "behind an offer of another protocol": UPGRADE + b"Connection: close\r\n",
+    "around an offer of another protocol": b"Connection: close\r\n" + UPGRADE + b"Connection: x\r\n",
+}
+NOT_LAST: dict[str, bytes] = {
+    "keep-alive": b"Connection: keep-alive\r\n",
+    "an option that begins so": b"Connection: keep-alive, closed\r\n",
+    "an option that ends so": b"Connection: not-close, keep-alive\r\n",
+    "another header": b"Connection: keep-alive\r\nX: close\r\n",
+    "an offer of another protocol": b"Connection: keep-alive\r\n" + UPGRADE,
+}
+
+
+@pytest.mark.parametrize("version", [b"1.0", b"1.1"])
+@pytest.mark.parametrize("name", LAST_ONES)
+async def test_a_request_is_the_last_if_any_option_says_so(name: str, version: bytes) -> None:
+    head = b"GET /a HTTP/" + version + b"\r\nHost: a\r\n" + LAST_ONES[name] + b"\r\n"
+    async with serving() as at:
+        for parts in ([head + GET + b"\r\n" + LAST], [head, LAST]):
+            answers = parsed(await at.say(*parts))
+            assert [(code, headers["connection"]) for code, headers, _ in answers] == [(200, "close")]
+
+
+@pytest.mark.parametrize("version", [b"1.0", b"1.1"])
+@pytest.mark.parametrize("name", NOT_LAST)
+async def test_a_request_is_not_the_last_for_what_only_looks_like_that(name: str, version: bytes) -> None:
+    head = b"GET /a HTTP/" + version + b"\r\nHost: a\r\n" + NOT_LAST[name] + b"\r\n"
+    async with serving() as at:
+        assert [body for _, _, body in parsed(await at.say(head + LAST))] == [text.encode() for text in ONCE]
+
+
+class Seen(Echo):
+    """Keeps the headers that it gets."""
+
+    async def respond(self, request: Request, body: Body | Receive) -> Answer | Streamed:
+        self.headers = dict(request.headers)
+        return await super().respond(request, body)
+
+
+SEVERAL = {
+    "connection": (b"x", b"close", b"x, close"),
+    "cookie": (b"a=1", b"b=2", b"a=1; b=2"),
+    "accept-encoding": (b"gzip", b"br", b"br"),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+async def test_a_header_that_may_come_twice_counts_with_both_values(name: str) -> None:
+    first, second, whole = SEVERAL[name]
+    site = Seen()
+    lines = b"".join(b"%b: %b\r\n" % (name.title().encode(), value) for value in (first, second))
+    async with serving(site) as at:
+        for more in (b"", UPGRADE):
+            whole_now = whole + b", upgrade" if more and name == "connection" else whole
+            await at.say(GET + lines + more + (b"" if name == "connection" else b"Connection: close\r\n") + b"\r\n")
+            assert site.headers[name.encode()] == whole_now
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Any) -> None:
+        pass
+
+    headers = [(b"host", b"a"), (name.encode(), first), (name.encode(), second)]
+    async with site:
+        await site({"type": "http", "method": "GET", "path": "/", "headers": headers}, receive, send)
+    assert site.headers[name.encode()] == whole
 
 
 async def test_a_client_of_http_1_0_is_not_told_to_go_on() -> None:
