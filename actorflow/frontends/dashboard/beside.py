@@ -10,6 +10,7 @@ from actorflow.base.origins import LOOPBACK
 from actorflow.base.process import forks
 from actorflow.base.reports.logs import get_logger
 from actorflow.cluster.config.credentials import Target
+from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.engine.runtime.event_loops.polling import new_event_loop
 from actorflow.errors import UnavailableError
 from actorflow.frontends.dashboard.application import Dashboard
@@ -101,14 +102,19 @@ class PageThread:
         async with self._page:
             self._server = answering = server.Server(self._page)
             ended = asyncio.Event()
-            serving = asyncio.create_task(answering.serve([self._listener], None, ended, self._begun.set))
-            ending = asyncio.create_task(self._end.wait())
-            await asyncio.wait((serving, ending), return_when=asyncio.FIRST_COMPLETED)
-            ending.cancel()
-            for connection in list(answering.connections):  # a page that a browser shows asks without end
-                connection.transport.abort()
-            ended.set()
-            await serving
+
+            async def end() -> None:
+                await self._end.wait()
+                for connection in list(answering.connections):  # a page that a browser shows asks without end
+                    connection.transport.abort()
+                ended.set()
+
+            beside = BackgroundTasks()
+            beside.start(end())
+            try:
+                await answering.serve([self._listener], None, ended, self._begun.set)
+            finally:
+                await beside.close()
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
