@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
@@ -565,6 +566,10 @@ async def test_a_frozen_program_starts_no_processes(monkeypatch: pytest.MonkeyPa
 
 # ---- the live page
 
+needs_page = pytest.mark.skipif(
+    importlib.util.find_spec("actorflow.frontends.dashboard") is None, reason="the live page was taken out"
+)
+
 
 def answered(link: str, path: str = "") -> tuple[int, str]:
     """The answer of a page to a browser, which keeps its cookies."""
@@ -577,6 +582,7 @@ def answered(link: str, path: str = "") -> tuple[int, str]:
         return error.code, ""
 
 
+@needs_page
 async def test_a_cluster_opens_its_live_page_when_it_is_asked(launcher: Launcher) -> None:
     async with LocalCluster({"worker": 2}, launcher=launcher) as cluster:
         assert cluster.dashboard_link is None and "page" not in repr(cluster) + cluster._repr_html_()
@@ -601,6 +607,7 @@ async def test_a_cluster_opens_its_live_page_when_it_is_asked(launcher: Launcher
         cluster.open_dashboard()
 
 
+@needs_page
 async def test_a_cluster_opens_its_live_page_at_a_port_at_its_start(launcher: Launcher) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         cluster = LocalCluster({"worker": 1}, launcher=launcher, dashboard_port=taken.getsockname()[1])
@@ -611,6 +618,7 @@ async def test_a_cluster_opens_its_live_page_at_a_port_at_its_start(launcher: La
         assert cluster.dashboard_link is not None
 
 
+@needs_page
 def test_a_blocking_cluster_has_a_live_page_too(launcher: Launcher) -> None:
     with af.blocking.LocalCluster({"worker": 1}, launcher=launcher) as cluster:
         link = cluster.open_dashboard()
