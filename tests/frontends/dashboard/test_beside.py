@@ -30,7 +30,7 @@ TARGET = Target("tcp://127.0.0.1:1")
 
 
 def fail(*arguments: Any, **named: Any) -> Any:
-    """What a system does that has no files left."""
+    """The failure of a system that has no files left."""
     raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 
