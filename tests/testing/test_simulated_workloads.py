@@ -242,7 +242,7 @@ def test_a_failed_seed_and_an_empty_cell_fail_the_command(
     many = [outcome(seed, cells=ALL_CELLS[:-1]) for seed in range(2000)]
     monkeypatch.setattr(command, "run_seeds", lambda *a, **k: iter(many))
     assert command.main(["--seeds", "2000"]) == 1
-    assert capsys.readouterr().err == "No clock jump has met the phase drain in 2000 seeds.\n"
+    assert capsys.readouterr().err == "No clock jump has met the phase move in 2000 seeds.\n"
     many[0] = outcome(0, cells=ALL_CELLS)
     assert command.main(["--seeds", "2000"]) == 0
 
