@@ -67,6 +67,7 @@ class SqlDataset(Dataset):
 
         def arrays() -> Generator[dict[str, Any], None, None]:
             connection = connect()
+            cursor = None
             try:
                 cursor = connection.cursor()
                 cursor.execute(query, parameters)
@@ -80,6 +81,8 @@ class SqlDataset(Dataset):
                         for (name, spec), column in zip(specs.items(), columns)
                     }
             finally:
+                if cursor is not None:
+                    cursor.close()  # a library may keep a file open for its statement
                 connection.close()
 
         whole = from_batches(lambda: on_one_thread(arrays), specs)
