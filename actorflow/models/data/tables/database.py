@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 from actorflow.base.dtypes import DTypeLike, as_dtype
@@ -66,10 +67,7 @@ class SqlDataset(Dataset):
         values = dict(fill or {})
 
         def arrays() -> Generator[dict[str, Any], None, None]:
-            connection = connect()
-            cursor = None
-            try:
-                cursor = connection.cursor()
+            with closing(connect()) as connection, closing(connection.cursor()) as cursor:
                 cursor.execute(query, parameters)
                 width = len(cursor.description or ())
                 if width != len(specs):
@@ -80,10 +78,6 @@ class SqlDataset(Dataset):
                         name: _column(name, column, spec, values)
                         for (name, spec), column in zip(specs.items(), columns)
                     }
-            finally:
-                if cursor is not None:
-                    cursor.close()  # a library may keep a file open for its statement
-                connection.close()
 
         whole = from_batches(lambda: on_one_thread(arrays), specs)
         super().__init__((whole if batch_size is not None else whole.unbatch()).node)

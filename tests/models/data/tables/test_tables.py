@@ -47,7 +47,7 @@ async def test_rows_of_a_database(tmp_path: Path) -> None:
 
 async def test_a_database_is_read_no_further_than_its_readers_need(tmp_path: Path) -> None:
     fetched = 0
-    closed = threading.Event()
+    is_read, closed = True, threading.Event()
 
     class Cursor:
         description = ("n",)
@@ -60,12 +60,16 @@ async def test_a_database_is_read_no_further_than_its_readers_need(tmp_path: Pat
             fetched += 1
             return [(fetched,)] * size
 
+        def close(self) -> None:
+            nonlocal is_read
+            is_read = False
+
     class Connection:
         def cursor(self) -> Cursor:
             return Cursor()
 
         def close(self) -> None:
-            assert not closed.is_set()
+            assert not is_read and not closed.is_set()
             closed.set()
 
     dataset = af.data.SqlDataset(Connection, "endless", {"n": af.int64}, batch_size=2)
