@@ -69,7 +69,7 @@ def words(m: Model, examples: int, each: int) -> Parts:
 
 
 def scalars(m: Model, examples: int, each: int) -> Parts:
-    """Many dense features of one element, by turns floats, whole numbers and strings, of which some have a standard."""
+    """Many dense features of one element: floats, whole numbers and strings in turns. Some features have a default."""
     lib, count = m.lib, max(3, each // 3)
     kinds = ((_floats, lib.float32, 0.5), (_ints, lib.int64, 7), (_strings, lib.string, b"none"))
 

@@ -308,7 +308,7 @@ class Membership:
         await self._tell_all(view, came)
 
     async def _survey(self) -> None:
-        """Asks all members but those that are declared lost for their views, and takes the newest view; then all have it.
+        """Asks the members for their views, lost members left out, and takes the newest view. All members have it at the end.
 
         Raises UnavailableError if a member does not answer: it may know a newer view."""
         while True:

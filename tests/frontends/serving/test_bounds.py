@@ -191,7 +191,7 @@ async def test_equal_requests_of_one_connection_are_counted_alike(tmp_path: Path
             raise AssertionError(answer)
 
         def expect(self) -> None:
-            raise AssertionError("nobody asked")
+            raise AssertionError("no request was expected")
 
     async with application(tmp_path) as app:
         counts = Counts()

@@ -13,7 +13,7 @@ from actorflow.errors import DataLossError, NotFoundError, ResourceExhaustedErro
 from actorflow.models.data.samples.unpacking import DAMAGES, unpacked
 
 _TARFILE: Any = tarfile
-"""The module with the kinds of errors in headers, of which its types say nothing."""
+"""`tarfile`, whose types do not name its errors of headers."""
 _PART = 64 << 10
 _MOST_HEADER = 1 << 20
 """Bytes of a header with the long names that belong to it."""

@@ -37,7 +37,7 @@ def unpacked(file: io.BufferedReader) -> tuple[IO[bytes], str]:
 
 
 class _Streams(io.RawIOBase):
-    """The bytes of packed streams, of which each comes behind the other.
+    """The bytes of packed streams that follow each other in a file.
 
     Args:
         file: the streams.
