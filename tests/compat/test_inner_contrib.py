@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import sys
 from collections.abc import Iterator
 
 import pytest
 
 import actorflow.compat.v1 as tf
+from actorflow.compat import contrib
 from actorflow.compat.contrib import inner
 from actorflow.compat.door import finder, open_door
 from actorflow.compat.v1 import behavior
@@ -56,8 +58,17 @@ MODULES = [
 ]
 
 
+def load_files_of_parts() -> None:
+    """Imports each file of our own parts: some are called like modules of TensorFlow and have other names."""
+    for info in pkgutil.walk_packages(contrib.__path__, f"{contrib.__name__}."):
+        importlib.import_module(info.name)
+
+
+@pytest.mark.parametrize("are_loaded", [False, True], ids=["fresh", "files-of-parts-loaded"])
 @pytest.mark.parametrize(("folder", "module", "name"), MODULES)
-def test_a_module_inside_a_part_is_imported_in_each_way(folder: str, module: str, name: str) -> None:
+def test_a_module_inside_a_part_is_imported_in_each_way(folder: str, module: str, name: str, are_loaded: bool) -> None:
+    if are_loaded:
+        load_files_of_parts()
     whole = f"tensorflow.contrib.{folder}"
     spaces = [{}, {}]
     exec(f"from {whole} import {module} as answer", spaces[0])

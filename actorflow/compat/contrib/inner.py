@@ -6,6 +6,8 @@ called like it, and those of its part.
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from types import ModuleType
 from typing import Any
 
@@ -110,22 +112,21 @@ class Inner(ModuleType):
         self._path, self._part = path, part
         self._homes = [part]
         for step in path.split(".")[2:]:
-            home = getattr(self._homes[0], step, None)
-            if isinstance(home, ModuleType):
+            home = _file(self._homes[0], step)
+            if home is not None:
                 self._homes.insert(0, home)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name)
-        places = [*self._homes, *self._private()]
-        for home in places:
+        if name in _FOLDERS.get(self._path, ()):  # first, since a part also has files of its own that are called so
+            folder = inside(f"{self._path}.{name}", self._part)
+            setattr(self, name, folder)
+            return folder
+        for home in [*self._homes, *self._private()]:
             thing = getattr(home, name, None)
             if thing is not None:
                 return thing
-        if name in _FOLDERS.get(self._path, ()):
-            thing = inside(f"{self._path}.{name}", self._part)
-            setattr(self, name, thing)
-            return thing
         return getattr(self._part, name)  # raises the part's sentence
 
     def _private(self) -> list[ModuleType]:
@@ -138,6 +139,14 @@ class Inner(ModuleType):
     def __dir__(self) -> list[str]:
         names = {*self.__dict__, *_FOLDERS.get(self._path, ())}
         return sorted(names.union(*map(dir, self._homes)))
+
+
+def _file(home: ModuleType, step: str) -> ModuleType | None:
+    """Our own file of a name in a package, loaded if need be, or None: the answer can't depend on earlier imports."""
+    name = f"{home.__name__}.{step}"
+    if not hasattr(home, "__path__") or importlib.util.find_spec(name) is None:
+        return None
+    return importlib.import_module(name)
 
 
 def inside(path: str, part: ModuleType) -> ModuleType:
