@@ -111,6 +111,11 @@ class Monitor:
         """The address at which a task is watched."""
         return self._tasks[task].address
 
+    def watch(self, task: str) -> object | None:
+        """The present watch of a task: another object after the task was dropped and added again; None for a task
+        that is not watched."""
+        return self._tasks.get(task)
+
     def drop(self, task: str) -> None:
         """Watches a task no more: it is about to leave the cluster."""
         watched = self._tasks.pop(task)

@@ -31,7 +31,7 @@ from actorflow.training.supervisor.liveness import Life, Rules
 from actorflow.training.supervisor.logical_workers import LogicalWorkers
 from actorflow.training.supervisor.model_state import ModelState, check_arguments, checked_copies, folder_path
 from actorflow.training.supervisor.moving.doubt import Doubt
-from actorflow.training.supervisor.moving.move import StateMoves, StepsUnderWay, jobs_of
+from actorflow.training.supervisor.moving.move import MovesLater, StateMoves, jobs_of
 from actorflow.training.supervisor.recovery.attempts import CURRENT, Attempt, Attempts
 from actorflow.training.supervisor.recovery.failure_classifier import FailureClassifier
 from actorflow.training.supervisor.recovery.manager import STEPS, RecoveryManager, chance
@@ -459,7 +459,7 @@ class Supervisor:
 
     async def _follow_members(self) -> None:
         """Moves variables, where tasks want to leave or have joined. It tries again later if steps are under way, and after a
-        loss. Tasks that can't leave are tried again when others want to leave."""
+        loss. Tasks that can't leave are tried again when others want to leave, or tasks have joined or left."""
         moves = self._moves
         if moves is None or self._manager is None or self._workers is None:
             return
@@ -474,7 +474,7 @@ class Supervisor:
             return
         try:
             await self.level(tasks, jobs)
-        except StepsUnderWay as error:
+        except MovesLater as error:
             moves.put_back(jobs)
             now = anyio.current_time()
             self._move_after = now + _MOVE_PAUSE * (now - begun)
@@ -732,6 +732,7 @@ class Supervisor:
         return path, step, has_copies
 
     def _on_members(self, tasks: Collection[str]) -> None:
+        self._refused = frozenset()  # what could not leave may have somewhere to go now
         if self._moves is not None:
             self._moves.changed(tasks)
         self._map_replicas(tasks)

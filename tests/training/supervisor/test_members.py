@@ -41,6 +41,7 @@ class Followed:
         self.addresses = view.members
         self.lives = {task: Life(State.LIVE, incarnation=1) for task in view.members}
         self.needed: set[str] = set()
+        self.watches: dict[str, object] = {}
         self.leaves: list[float] = []
         self.refusals = 0
         self.taken_back: list[Exception] = []
@@ -80,6 +81,10 @@ class Followed:
 
     def drop(self, task: str) -> None:
         del self.addresses[task], self.lives[task]
+        self.watches.pop(task, None)
+
+    def watch(self, task: str) -> object | None:
+        return self.watches.setdefault(task, object()) if task in self.lives else None
 
     def report(self, task: str) -> DeathReport | None:
         return self._report if task == SECOND else None
@@ -187,6 +192,24 @@ def test_a_task_that_has_died_since_it_joined_and_was_never_reached_is_declared_
             followed.lives[SECOND] = Life(State.LIVE, incarnation=1)
         await anyio.sleep(10)
         assert (SECOND in followed.lives) is is_reached and len(followed.leaves) == 1 - is_reached
+        await followed.manager._root.close()
+
+    run(main)
+
+
+def test_a_task_that_joins_under_the_name_of_a_lost_task_has_its_own_time() -> None:
+    async def main() -> None:
+        followed = Followed(view({"worker": (1, 8)}, workers=1), lost_seconds=1.0)
+        followed._report = None
+        followed.see(come(SECOND))
+        await anyio.sleep(4)
+        followed.see(go(SECOND))
+        await anyio.sleep(5)
+        followed.see(come(SECOND))  # the first has joined ten seconds ago a second from now
+        await anyio.sleep(8)
+        assert SECOND in followed.lives and not followed.leaves
+        await anyio.sleep(3)
+        assert SECOND not in followed.lives and len(followed.leaves) == 1
         await followed.manager._root.close()
 
     run(main)

@@ -203,13 +203,15 @@ async def test_a_server_whose_first_move_fails_gets_its_share_later(tmp_path: Pa
     assert places == {server(0), server(1)} and tries == 2
 
 
-async def test_tasks_that_cannot_leave_keep_no_newcomer_from_its_share(tmp_path: Path) -> None:
+async def test_tasks_that_cannot_leave_keep_no_newcomer_from_its_share_and_are_tried_again_when_another_joins(
+    tmp_path: Path,
+) -> None:
     model = Model()
     async with af.LocalCluster({"ps": 2, "worker": 1}, transport="local") as cluster:
         async with af.Supervisor(cluster, model.graph, checkpoint_dir=tmp_path, replicas=REPLICAS) as supervisor:
             await supervisor.run(model.train)
             manager, wishes, level = supervisor._manager, [], af.Supervisor.level
-            stays, refused = server(0).replace("/replica:0", "").partition("/device")[0], 0
+            stays, steps = server(0).replace("/replica:0", "").partition("/device")[0], 0
 
             async def stuck(leaving: Any, jobs: Any) -> None:
                 wishes.append((set(leaving), set(jobs)))
@@ -219,15 +221,16 @@ async def test_tasks_that_cannot_leave_keep_no_newcomer_from_its_share(tmp_path:
 
             supervisor.level = stuck  # type: ignore[method-assign]
             manager.monitor._tasks[stays].leaving = True  # type: ignore[union-attr]
-            await cluster.scale(ps=3)
-            async for attempt in supervisor.steps():
-                async with attempt:
-                    await supervisor.run(model.train)
-                manager.monitor._tasks[stays].leaving = True  # type: ignore[union-attr]
-                refused += 1
-                if wishes and wishes[-1] == (set(), {"ps"}) or refused == 50:
-                    break
-    assert [leaving for leaving, _ in wishes].count({stays}) == 1 and wishes[-1] == (set(), {"ps"})
+            for tries, count in enumerate([3, 4], 1):
+                await cluster.scale(ps=count)
+                async for attempt in supervisor.steps():
+                    async with attempt:
+                        await supervisor.run(model.train)
+                    manager.monitor._tasks[stays].leaving = True  # type: ignore[union-attr]
+                    steps += 1
+                    if len(wishes) >= 2 * tries and wishes[-1] == (set(), {"ps"}) or steps == 100:
+                        break
+    assert [leaving for leaving, _ in wishes].count({stays}) == 2 and wishes[-1] == (set(), {"ps"})
 
 
 def server(task: int) -> str:
@@ -263,3 +266,36 @@ def test_which_groups_move(
 def test_a_group_with_no_other_task_is_stuck() -> None:
     result = balanced(groups((0, 10), tasks=1), ["/job:ps/task:0"], [])
     assert result.stuck == ("v0, for which no other task is there",) and not result.devices
+
+
+@pytest.mark.parametrize(("jobs", "copies"), [({"ps": 2, "worker": 1}, 0), ({"ps": 1, "worker": 2}, 1)])
+async def test_a_task_that_leaves_before_a_move_or_a_copy_begins_disturbs_nothing(
+    tmp_path: Path, jobs: dict[str, int], copies: int
+) -> None:
+    model, steps = Model("/job:ps"), 0
+    fewer = {job: 1 for job, count in jobs.items() if count == 2}
+    async with af.LocalCluster({"ps": 1, "worker": 1}, transport="local", file_roots=[tmp_path]) as cluster:
+        options = {"checkpoint_dir": tmp_path, "replicas": REPLICAS, "copies": copies}
+        async with af.Supervisor(cluster.target_of("/job:ps/task:0"), model.graph, **options) as supervisor:
+            over, has_left = supervisor._doubt.over, anyio.Event()
+
+            async def leave() -> None:
+                await over()
+                if not has_left.is_set() and cluster.spec.num_tasks("ps") + cluster.spec.num_tasks("worker") == 3:
+                    has_left.set()
+                    await cluster.scale(**fewer)
+
+            supervisor._doubt.over = leave
+            async for attempt in supervisor.steps():
+                async with attempt as step:
+                    await supervisor.run(model.train)
+                steps = step + 1
+                if step == 1:
+                    await cluster.scale(**jobs)
+                if has_left.is_set() and step > 3:
+                    break
+            values = await supervisor.run(model.values)
+            restored = [event for event in supervisor.history if isinstance(event, Restored)]
+    undisturbed = await Trained(tmp_path / "one").run({"ps": 1, "worker": 1}, {}, steps=steps)
+    assert [np.asarray(value).tobytes() for value in values] == undisturbed
+    assert len(restored) == 1, supervisor.history

@@ -66,6 +66,7 @@ class StateCopies:
         self._reaches: dict[Any, Reach] = {}
         self._kept: dict[Any, Operation] = {}
         self._adopted: dict[Any, Operation] = {}
+        self._scopes: set[str] = set()
         with self._nodes():
             self._stamps = placeholder(int64, [2], name="stamps")
 
@@ -73,6 +74,10 @@ class StateCopies:
     def variables(self) -> Collection[str]:
         """The names of their nodes."""
         return self._types.keys()
+
+    def is_own(self, node: str) -> bool:
+        """Whether a node keeps copies or gives them."""
+        return node.startswith(tuple(self._scopes))
 
     @contextmanager
     def _nodes(self) -> Iterator[None]:
@@ -84,8 +89,9 @@ class StateCopies:
                 self._graph.as_default(),
                 self._graph.control_dependencies(None),
                 self._graph.device(None),
-                self._graph.name_scope("copies"),
+                self._graph.name_scope("copies") as scope,
             ):
+                self._scopes.add(scope)
                 yield
         finally:
             if finalized:

@@ -26,7 +26,7 @@ from actorflow.cluster.config.spec import parse_task
 from actorflow.cluster.master.graph_partitioner import task_of
 from actorflow.cluster.wire.messages import AskCopies, DropState
 from actorflow.engine.session.session import Session
-from actorflow.errors import AbortedError, FailedPreconditionError, OpError
+from actorflow.errors import AbortedError, FailedPreconditionError, InvalidArgumentError, OpError
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
 from actorflow.models.train.saving.saver import Saver
@@ -42,8 +42,16 @@ _MOST_NAMED = 4
 _ASK_SECONDS = 5.0
 
 
-class StepsUnderWay(FailedPreconditionError):
-    """Variables can't move now, but may when steps have ended."""
+class MovesLater(FailedPreconditionError):
+    """Variables can't move now, and nothing has changed; a later try may succeed."""
+
+
+class StepsUnderWay(MovesLater):
+    """Variables may move when steps have ended."""
+
+
+class TasksChanged(MovesLater):
+    """A task has left since its part in what keeps copies was laid out. Nothing has begun."""
 
 
 class StateMoves:
@@ -141,11 +149,41 @@ class StateMoves:
         begun = anyio.current_time()
         while True:
             await self._refresh()
+            copies = self.ready()
             try:
-                return await self.ready().run(self._session, fetches, feeds, begun, **options)
-            except OpError as error:
-                if not (self._is_stale and (error.node or "").startswith("copies")):
-                    raise  # else a task has left that was to keep copies, and nothing has begun
+                async with self._placed(copies):
+                    return await copies.run(self._session, fetches, feeds, begun, **options)
+            except TasksChanged:
+                pass  # the next try has the tasks that are there
+
+    @asynccontextmanager
+    async def _placed(self, copies: StateCopies) -> AsyncIterator[None]:
+        """A block that runs nodes of copies on the tasks that the session knows. The master may know sooner than this program
+        that a task has left: then it refuses to place them.
+
+        Raises:
+            TasksChanged: so it was.
+            AbortedError: so it was, and that task has variables.
+        """
+        devices = self._devices()
+        try:
+            yield
+        except InvalidArgumentError as error:
+            node = error.node or ""
+            is_own = copies.is_own(node)
+            if not is_own and node not in copies.homes:
+                raise
+            is_stale = self._is_stale
+            await self._engine.remote.refresh_devices()
+            gone = devices - self._devices()
+            if gone & set(copies.homes.values()):
+                raise AbortedError(f"{_tasks(gone)} has left the cluster with variables.") from error
+            if not is_own or not (gone or is_stale):
+                raise
+            raise TasksChanged(f"{_tasks(gone) or 'A task'} has left the cluster meanwhile.") from error
+
+    def _devices(self) -> set[str]:
+        return {device.name for device in self._session.list_devices()}
 
     # ---- after a loss
 
@@ -229,7 +267,7 @@ class StateMoves:
         of what has moved, for `settled` and then `drop`. Called in the turn.
 
         Raises:
-            StepsUnderWay: steps or partial runs are under way that do not end. Nothing has changed.
+            MovesLater: steps or partial runs are under way that do not end, or a task has left meanwhile. Nothing has changed.
             FailedPreconditionError: variables, tables or queues can't leave their task, and are named. Nothing has changed.
             OpError: a task was lost meanwhile.
         """
@@ -278,7 +316,8 @@ class StateMoves:
 
     async def _take(self, copies: StateCopies, moves: Moves) -> None:
         try:
-            await copies.take(self._session, moves.devices)
+            async with self._placed(copies):
+                await copies.take(self._session, moves.devices)
         except BaseException as error:
             if not self.keeps:
                 copies.forget()  # a later loss would go back to them, past newer checkpoints
@@ -345,6 +384,10 @@ class StateMoves:
             async with anyio.create_task_group() as group:
                 for task in variables:
                     group.start_soon(send, task)
+
+
+def _tasks(devices: Collection[str]) -> str:
+    return ", ".join(sorted(set(map(task_of, devices))))
 
 
 def _is_busy(engine: RemoteEngine) -> StepsUnderWay:

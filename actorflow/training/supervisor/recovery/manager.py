@@ -26,6 +26,7 @@ from actorflow.errors import (
     AbortedError,
     DeadlineExceededError,
     FailedPreconditionError,
+    InvalidArgumentError,
     OpError,
     ResourceExhaustedError,
     UnavailableError,
@@ -143,21 +144,25 @@ class RecoveryManager:
             self._events.tell(WorkerLost, task, report)
         self._nurse(task)
         if self._cluster is None and self._members is not None and self._members.lost_seconds is not None:
-            self._root.start(self._spare(task, report, self._members, self._members.lost_seconds))
+            watch = self.monitor.watch(task)
+            self._root.start(self._spare(task, watch, report, self._members, self._members.lost_seconds))
         # In the middle of a restore it must not come back and take steps.
         if self._holds_state(task) or self._phase is not None:
             self.take_back(
                 AbortedError(f"{task} is lost, and the step with it.", details=report.lines()),
             )
 
-    async def _spare(self, task: str, report: DeathReport | None, members: Members, seconds: float) -> None:
+    async def _spare(
+        self, task: str, watch: object, report: DeathReport | None, members: Members, seconds: float
+    ) -> None:
         """Declares a lost task gone for good if it is not back in time and training can go on without it.
 
         Args:
+            watch: the watch of the task: a task that joins later under the same name has another, and its own time.
             report: how it was lost; None for a task that has joined, and could not be reached since."""
         await anyio.sleep(seconds)
         pause = _LOOK_SECONDS
-        while task in self.monitor.lives and not self.monitor.lives[task].is_up:
+        while self.monitor.watch(task) is watch and not self.monitor.lives[task].is_up:
             if self.monitor.report(task) is not report:
                 return  # it was back, and lost again: that loss has its own time
             if not members.can_spare(task):
@@ -185,7 +190,8 @@ class RecoveryManager:
                 self.monitor.add(task, address, needed=self._members.is_needed(task))
                 if self._cluster is None and (seconds := self._members.lost_seconds) is not None:
                     # it may have died since it has joined, and the monitor sees no loss of a task that it has never met
-                    self._root.start(self._spare(task, None, self._members, max(seconds, _SILENT_SECONDS)))
+                    watch = self.monitor.watch(task)
+                    self._root.start(self._spare(task, watch, None, self._members, max(seconds, _SILENT_SECONDS)))
         self._members.on_change(tasks)
 
     def _dismiss(self, task: str) -> None:
@@ -319,12 +325,28 @@ class RecoveryManager:
         while not self._root.closed:
             await self._work.wait()
             self._work = anyio.Event()
+            view = None if self._members is None else self._members.view
             try:
                 await self._begin_epoch()
             except _TRANSIENT as error:
                 await self._again(error)
+            except InvalidArgumentError as error:  # a node may have asked for a task that has left meanwhile
+                if await self._has_other_members(view):
+                    await self._again(error)
+                else:
+                    self._fail(error)
             except Exception as error:
                 self._fail(error)
+
+    async def _has_other_members(self, view: View | None) -> bool:
+        """Whether the members are others than in a view. The master may know that a bit sooner than this program."""
+        members = self._members
+        if members is None or members.view is None:
+            return False
+        with anyio.move_on_after(_VIEW_SECONDS):
+            while members.view is view:
+                await members.next_view()
+        return members.view is not view
 
     async def _begin_epoch(self) -> None:
         """One round. Returns without effect where a loss comes between: that one begins another."""
