@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -533,9 +532,7 @@ def test_a_command_joins_a_cluster_another_takes_it_out_and_sigterm_leaves(
                         assert re.search("has left: view . of the cluster has 1 tasks", capsys.readouterr().out)
                     else:
                         process.terminate()
-                    ends = process.wait(60)
-                    # a machine that is busy with other work may take longer than the two seconds of an end in good order
-                    assert ends in (0, -signal.SIGALRM), process.stderr.read()
+                    assert process.wait(60) == 0, process.stderr.read()
                 assert session.run(outputs[0], {x: 2.0}) == 2.0
                 assert len(anyio.run(query_view, cluster.target).tasks) == 1
         write_keys(tmp_path / "others", Credentials.make())

@@ -36,7 +36,8 @@ LEAVE_SECONDS = 15.0
 """So long a task tries to leave: its variables have to move, and members that are lost have to be declared so."""
 _LEAVE_PAUSE = 0.25
 _CLOSE_SECONDS = 2.0
-_END_SECONDS = 5.0  # from the closed server to the end of Python; a busy machine takes a second or two for that
+_STUCK_SECONDS = 10.0
+"""A task that is there so long after its work has ended is stuck. A busy machine takes some seconds to close it."""
 _SWITCH_INTERVAL = 0.0005
 
 
@@ -96,7 +97,7 @@ async def _live(config: TaskConfig, parent: Parent | None, up: Callable[[Server]
                     parent.tell({"incarnation": server.identity.incarnation, "address": server.address})
                 await server.join()
                 group.cancel_scope.cancel()
-            _bound_the_end(_END_SECONDS)
+            _bound_the_end(_STUCK_SECONDS)
 
 
 async def _obey(signals: _Signals, server: Server, scope: anyio.CancelScope, leaves: bool) -> None:
@@ -148,7 +149,7 @@ class _Signals:
             _say(f"{name} again: ends at once.")
             os._exit(128 + number)
         self._seen = True
-        _bound_the_end(self._seconds + _CLOSE_SECONDS)
+        _bound_the_end(self._seconds + _STUCK_SECONDS)
         _say(f"{name}: waits up to {self._seconds:g} s for steps to end; another signal ends it at once.")
         self._loop.call_soon_threadsafe(self.first.set)
 
