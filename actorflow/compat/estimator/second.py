@@ -1,4 +1,5 @@
-"""The canned Estimators of version 2, such as `DNNClassifierV2`: the loss of a batch is a mean over its examples."""
+"""The canned Estimators of version 2, such as `DNNClassifierV2`: the loss of a batch is a mean over its examples, and the
+area under precision and recall is interpolated."""
 
 from __future__ import annotations
 
@@ -17,6 +18,8 @@ def _second(first: type[Any]) -> type[Any]:
     """A class whose loss is a mean unless the program says otherwise."""
 
     class Second(first):  # type: ignore[misc]
+        _precision_recall = "careful_interpolation"
+
         def __init__(self, *args: Any, loss_reduction: str = Reduction.SUM_OVER_BATCH_SIZE, **kwargs: Any) -> None:
             super().__init__(*args, loss_reduction=loss_reduction, **kwargs)
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import actorflow.compat.v1 as tf
-from actorflow.training.estimator.canned.model_fn import class_head
+from actorflow.compat.estimator import second
+from actorflow.training.estimator.canned.model_fn import Classifier
 
 HEADS: dict[str, Callable[..., Any]] = {
     "binary": tf.estimator.BinaryClassHead,
@@ -127,11 +128,13 @@ def test_a_reduction_has_a_short_word_too(head: str, word: str, meaning: str) ->
         HEADS[head](loss_reduction="none")
 
 
-def test_the_area_of_two_classes_is_interpolated_by_the_head_and_not_by_a_classifier() -> None:
+def test_the_area_of_two_classes_is_interpolated_by_the_head_and_by_a_classifier_of_version_2() -> None:
     """The first value is Estimator 2.15's BinaryClassHead's for this example, the second that of its first version's head."""
+    classifiers: list[Any] = [Classifier, second.CLASSES["LinearClassifierV2"]]
+    heads = [classifier._class_head(classifier, 2, "w", None, "weighted_sum") for classifier in classifiers]
     weights, labels, logits = [[1.0], [0.1], [1.5]], [[1], [1], [0]], [[45.0], [-41.0], [44.0]]
-    areas = {}
-    for head in (tf.estimator.BinaryClassHead("w"), class_head(2, "w", None, "weighted_sum")):
+    areas = []
+    for head in (tf.estimator.BinaryClassHead("w"), *heads):
         with tf.Graph().as_default() as graph:
             features = {"w": tf.constant(weights)}
             spec = head.create_estimator_spec(features, "eval", tf.constant(logits), tf.constant(labels))
@@ -139,8 +142,8 @@ def test_the_area_of_two_classes_is_interpolated_by_the_head_and_not_by_a_classi
             with tf.Session(graph=graph) as session:
                 session.run(tf.local_variables_initializer())
                 session.run(update)
-                areas[type(head)] = float(session.run(value))
-    assert list(areas.values()) == pytest.approx([0.4010627, 0.6737757], abs=1e-5)
+                areas.append(float(session.run(value)))
+    assert areas == pytest.approx([0.4010627, 0.6737757, 0.4010627], abs=1e-5)
 
 
 def test_the_loss_of_several_heads_alone_makes_no_summary() -> None:

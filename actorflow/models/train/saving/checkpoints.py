@@ -38,7 +38,7 @@ class CheckpointState:
         last_preserved_timestamp: when the last checkpoint was kept for good; 0 if the file does not say so.
     """
 
-    model_checkpoint_path: str
+    model_checkpoint_path: str = ""
     all_model_checkpoint_paths: Sequence[str] = field(default=())
     all_model_checkpoint_timestamps: Sequence[float] = field(default_factory=list)
     last_preserved_timestamp: float = 0.0

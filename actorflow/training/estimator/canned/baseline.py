@@ -9,12 +9,12 @@ from actorflow.graph.losses.weighted import Reduction
 from actorflow.training.estimator.canned import logits as _logits
 from actorflow.training.estimator.canned.heads.head import Head
 from actorflow.training.estimator.canned.heads.number_heads import RegressionHead
-from actorflow.training.estimator.canned.model_fn import class_head, model_fn
+from actorflow.training.estimator.canned.model_fn import Classifier, model_fn
 
 _RATE = 0.3
 
 
-class BaselineClassifierModel:
+class BaselineClassifierModel(Classifier):
     """A classifier that knows the shares of the classes alone (`tf.estimator.BaselineClassifier`).
 
     Example:
@@ -44,7 +44,7 @@ class BaselineClassifierModel:
         config: Any = None,
         loss_reduction: str = Reduction.SUM,
     ) -> None:
-        head = class_head(n_classes, weight_column, label_vocabulary, loss_reduction)
+        head = self._class_head(n_classes, weight_column, label_vocabulary, loss_reduction)
         part = (_logits.baseline, optimizer, _RATE, "baseline")
         super().__init__(model_fn(head, [part]), model_dir=model_dir, config=config)  # type: ignore[call-arg]
 

@@ -12,7 +12,7 @@ from actorflow.training.estimator.canned.columns import checked
 from actorflow.training.estimator.canned.heads.head import Head
 from actorflow.training.estimator.canned.heads.number_heads import RegressionHead
 from actorflow.training.estimator.canned.linear import linear_rate
-from actorflow.training.estimator.canned.model_fn import Part, class_head, model_fn
+from actorflow.training.estimator.canned.model_fn import Classifier, Part, model_fn
 
 _DEEP_RATE, _LINEAR_RATE = 0.001, 0.005
 
@@ -53,7 +53,7 @@ class Combined:
         super().__init__(model_fn(head, parts), **options)  # type: ignore[call-arg]
 
 
-class DNNLinearCombinedClassifierModel(Combined):
+class DNNLinearCombinedClassifierModel(Combined, Classifier):
     """A classifier that is linear and deep ("wide and deep") (`tf.estimator.DNNLinearCombinedClassifier`).
 
     Example:
@@ -103,7 +103,7 @@ class DNNLinearCombinedClassifierModel(Combined):
         linear_sparse_combiner: str = "sum",
     ) -> None:
         self._combined(
-            class_head(n_classes, weight_column, label_vocabulary, loss_reduction),
+            self._class_head(n_classes, weight_column, label_vocabulary, loss_reduction),
             linear_feature_columns,
             linear_optimizer,
             dnn_feature_columns,

@@ -11,7 +11,7 @@ from actorflow.training.estimator.canned import logits as _logits
 from actorflow.training.estimator.canned.columns import checked
 from actorflow.training.estimator.canned.heads.head import Head
 from actorflow.training.estimator.canned.heads.number_heads import RegressionHead
-from actorflow.training.estimator.canned.model_fn import class_head, model_fn
+from actorflow.training.estimator.canned.model_fn import Classifier, model_fn
 
 _RATE = 0.05
 
@@ -42,7 +42,7 @@ class DNN:
         super().__init__(model_fn(head, [(make, optimizer, _RATE, "dnn")]), **options)  # type: ignore[call-arg]
 
 
-class DNNClassifierModel(DNN):
+class DNNClassifierModel(DNN, Classifier):
     """A deep classifier (`tf.estimator.DNNClassifier`).
 
     Example:
@@ -86,7 +86,7 @@ class DNNClassifierModel(DNN):
         loss_reduction: str = Reduction.SUM,
         batch_norm: bool = False,
     ) -> None:
-        head = class_head(n_classes, weight_column, label_vocabulary, loss_reduction)
+        head = self._class_head(n_classes, weight_column, label_vocabulary, loss_reduction)
         options = {"model_dir": model_dir, "config": config, "warm_start_from": warm_start_from}
         self._deep(
             head,

@@ -11,7 +11,7 @@ from actorflow.training.estimator.canned import logits as _logits
 from actorflow.training.estimator.canned.columns import checked
 from actorflow.training.estimator.canned.heads.head import Head
 from actorflow.training.estimator.canned.heads.number_heads import RegressionHead
-from actorflow.training.estimator.canned.model_fn import class_head, model_fn
+from actorflow.training.estimator.canned.model_fn import Classifier, model_fn
 
 _RATE = 0.2
 
@@ -28,7 +28,7 @@ class Linear:
         super().__init__(model_fn(head, [part]), **options)  # type: ignore[call-arg]
 
 
-class LinearClassifierModel(Linear):
+class LinearClassifierModel(Linear, Classifier):
     """A linear classifier (`tf.estimator.LinearClassifier`).
 
     Example:
@@ -66,7 +66,7 @@ class LinearClassifierModel(Linear):
         loss_reduction: str = Reduction.SUM,
         sparse_combiner: str = "sum",
     ) -> None:
-        head = class_head(n_classes, weight_column, label_vocabulary, loss_reduction)
+        head = self._class_head(n_classes, weight_column, label_vocabulary, loss_reduction)
         options = {"model_dir": model_dir, "config": config, "warm_start_from": warm_start_from}
         self._linear(head, feature_columns, optimizer, partitioner, sparse_combiner, **options)
 

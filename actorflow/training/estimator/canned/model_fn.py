@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import actorflow as af
 from actorflow.training.estimator.canned import logits as _logits
@@ -63,14 +63,15 @@ def model_fn(head: Head, parts: Sequence[Part]) -> Callable[..., EstimatorSpec]:
     return model
 
 
-class _TwoClasses(BinaryClassHead):
-    """The head of a classifier of two classes, whose area under precision and recall is that of trapezia, as in TensorFlow 1."""
+class Classifier:
+    """A canned classifier, which makes its head."""
 
-    _precision_recall = "trapezoidal"
+    _precision_recall: ClassVar[str] = "trapezoidal"
+    """How the area under precision and recall is added up for two classes: by trapezia, as in TensorFlow 1."""
 
-
-def class_head(n_classes: int, weight_column: Any, vocabulary: Any, reduction: str) -> Head:
-    """The head of a classifier."""
-    if n_classes == 2:
-        return _TwoClasses(weight_column, None, vocabulary, reduction)
-    return MultiClassHead(n_classes, weight_column, vocabulary, reduction)
+    def _class_head(self, n_classes: int, weight_column: Any, vocabulary: Any, reduction: str) -> Head:
+        if n_classes != 2:
+            return MultiClassHead(n_classes, weight_column, vocabulary, reduction)
+        head = BinaryClassHead(weight_column, None, vocabulary, reduction)
+        head._precision_recall = self._precision_recall
+        return head
