@@ -9,23 +9,36 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import signal
 import statistics
+import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import anyio
 import numpy as np
+from anyio.abc import Process
 
 import actorflow as af
+from actorflow.cluster.client.inquiries import ask
+from actorflow.cluster.client.membership import query_view
+from actorflow.cluster.config.credentials import Target, write_keys
+from actorflow.cluster.membership.view import decode_view
+from actorflow.cluster.wire.messages import AskView
 from benchmarks.harness.definitions import Figure, Measurement, Options
 
 REPLICAS, ROWS, INPUTS, HIDDEN = 8, 512, 64, 128
 _STEPS_BETWEEN = 40
 _WINDOW, _SLOWER = 10, 1.5
 """The rate is that of `_WINDOW` steps. It is below the former rate if they take `_SLOWER` times as long."""
+
+
+BURST, _PROCESSES = 24, 3
+_BURST_SECONDS = 60.0
 
 
 class _Training:
@@ -175,6 +188,49 @@ async def cost(options: Options) -> dict[str, float]:
     return {"ratio": statistics.median(ratios[2:])}
 
 
+async def burst(options: Options) -> dict[str, float]:
+    """Tasks of a few processes that join a cluster at once: the seconds until all members have one view, and how many views that
+    took."""
+    seconds, views = [], []
+    each = 4 if options.quick else BURST // _PROCESSES
+    for _ in range(1 if options.quick else 3):
+        async with af.LocalCluster({"worker": 1}) as cluster, AsyncExitStack() as stack:
+            former = await query_view(cluster.target)
+            joiners = [await stack.enter_async_context(_joiners(cluster, each)) for _ in range(_PROCESSES)]
+            begin = time.perf_counter()
+            for joiner in joiners:
+                assert joiner.stdin is not None
+                await joiner.stdin.send(b"go\n")
+            view = former
+            while len(view.tasks) < len(former.tasks) + _PROCESSES * each:
+                view = await ask(cluster.target, cluster.credentials, _BURST_SECONDS, AskView(view.epoch + 1))
+                view = decode_view(view)
+            for address in view.members.values():
+                assert await query_view(Target(address, cluster.credentials)) == view
+            seconds.append(time.perf_counter() - begin)
+            views.append(view.epoch - former.epoch)
+    return {"burst": statistics.median(seconds), "burst_views": statistics.median(views)}
+
+
+@asynccontextmanager
+async def _joiners(cluster: Any, count: int) -> AsyncIterator[Process]:
+    """A process with tasks that are about to join, and wait for a line."""
+    with tempfile.TemporaryDirectory() as folder:
+        keys = os.path.join(folder, "keys")
+        write_keys(keys, cluster.credentials)
+        command = [sys.executable, "-m", "benchmarks.cluster.elastic_joiners", cluster.target.address, str(count)]
+        async with await anyio.open_process(command, env=os.environ | {"ACTORFLOW_KEYS": keys}, stderr=None) as process:
+            assert process.stdout is not None and process.stdin is not None
+            try:
+                said = await process.stdout.receive()
+                assert said.startswith(b"ready"), said
+                yield process
+            finally:
+                await process.stdin.aclose()
+                with anyio.move_on_after(_BURST_SECONDS, shield=True):
+                    await process.wait()
+
+
 BENCHMARKS = (
     Measurement(
         "returns",
@@ -196,5 +252,15 @@ BENCHMARKS = (
             Figure("ratio", "a step of eight logical workers by a step of eight shards with fixed tasks", "times"),
         ),
         processes=3,
+    ),
+    Measurement(
+        "burst",
+        ours=burst,
+        figures=(
+            Figure(
+                "burst", f"{BURST} tasks of {_PROCESSES} processes join at once, until all members have one view", "s"
+            ),
+            Figure("burst_views", f"the views that the joins of {BURST} tasks at once take", "views"),
+        ),
     ),
 )

@@ -137,6 +137,7 @@ TARGETS: Mapping[str, Target] = {
     "elastic/drain": _value(0.3),
     "elastic/kill": _value(3),
     "elastic/ratio": _value(1.02),
+    "elastic/burst": _value(5),
     "memory/growth_mb": _value(4),
     **{
         f"loop_lag/{load}_p99_ms": _value(5)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from actorflow import errors
 from actorflow.cluster.client.inquiries import ask, query_status
 from actorflow.cluster.client.membership import leave, query_view, reserve
 from actorflow.cluster.config.credentials import Credentials, write_keys
-from actorflow.cluster.config.spec import ClusterSpec
+from actorflow.cluster.config.spec import ClusterSpec, parse_task
 from actorflow.cluster.membership.rounds import Rounds
 from actorflow.cluster.membership.view import (
     GUEST,
@@ -327,7 +327,7 @@ async def test_a_task_says_that_it_joins_until_the_members_know_it() -> None:
                 states.append((await query_status("local://newcomer"))["state"])
 
         async with anyio.create_task_group() as group:
-            async with coordinator.membership._changing:
+            async with coordinator.membership.coordinator.turn:
                 group.start_soon(serve)
                 await until(lambda: task in (link.task for link in coordinator.links.inbound.values()))
                 states.append((await query_status("local://newcomer"))["state"])
@@ -419,10 +419,48 @@ async def test_a_round_waits_no_more_for_a_member_that_is_declared_lost() -> Non
             rounds.give_up("lost")
             answered.set()
         await rounds.ask([("lost", "a:1"), ("here", "c:1")], question)
-        rounds.forget("lost")
+        rounds.trust("lost")
         with anyio.move_on_after(0.0):
             await rounds.ask([("lost", "a:1")], question)
     assert asked == ["lost", "slow", "here", "here", "lost"]
+
+
+async def test_a_member_that_is_doubted_is_asked_and_trusted_once_it_answers() -> None:
+    rounds, answers = Rounds(), True
+
+    async def question(task: str, address: str) -> None:
+        if task == "quiet" or not answers:
+            raise errors.UnavailableError(f"{task} does not answer")
+
+    members = [("quiet", "a:1"), ("back", "b:1"), ("here", "c:1")]
+    for task in ("quiet", "back"):
+        rounds.give_up(task)
+        rounds.doubt(task)
+    await rounds.ask(members, question)
+    assert rounds.doubts("quiet") and not rounds.doubts("back") and not rounds.is_lost("quiet")
+    answers = False
+    with pytest.raises(BaseExceptionGroup) as raised:
+        await rounds.ask(members[:2], question)
+    assert [str(error) for error in raised.value.exceptions[0].exceptions] == ["back does not answer"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("waits_for_another", [False, True])
+async def test_a_member_whose_loss_is_not_declared_after_all_has_the_next_views(waits_for_another: bool) -> None:
+    limits = None if waits_for_another else {"worker": (3, None)}
+    async with af.LocalCluster({"worker": 3}, transport="local", limits=limits) as cluster:
+        alive, dead = "/job:worker/task:1", "/job:worker/task:2"
+        if waits_for_another:
+            await cluster.kill(dead)
+            with refused(errors.UnavailableError, f"since {dead} does not answer"):
+                await leave(cluster.target, alive, "lost")
+            view = await leave(cluster.target, dead, "lost")
+        else:
+            with refused(errors.FailedPreconditionError, "and needs 3"):
+                await leave(cluster.target, alive, "lost")
+            await cluster.scale(worker=4)
+            view = await query_view(cluster.target)
+        assert view.epoch == 2
+        assert await query_view(cluster.target_of(alive)) == view
 
 
 @pytest.mark.parametrize("is_cancelled", [False, True])
@@ -431,7 +469,7 @@ async def test_a_task_whose_leave_fails_does_not_leave(is_cancelled: bool) -> No
         leaver = cluster._here["/job:worker/task:1"].server
         if is_cancelled:
             coordinator = cluster._here["/job:worker/task:0"].server
-            async with coordinator.membership._changing, anyio.create_task_group() as group:
+            async with coordinator.membership.coordinator.turn, anyio.create_task_group() as group:
                 group.start_soon(coordinator.membership.leave, "/job:worker/task:1")
                 await until(lambda: leaver.worker.leaving)
                 group.cancel_scope.cancel()
@@ -489,6 +527,82 @@ async def test_tasks_that_join_at_once_get_different_numbers_and_one_view() -> N
         assert sorted(tasks) == [f"/job:worker/task:{index}" for index in range(1, 7)]
 
 
+@asynccontextmanager
+async def one_turn(cluster: af.LocalCluster, count: int) -> AsyncIterator[None]:
+    """A block whose requests, of that number, are carried out in one turn of the coordinator at its end."""
+    coordinator = cluster._here["/job:worker/task:0"].server.membership.coordinator
+    async with coordinator.turn:
+        yield
+        await until(lambda: len(coordinator._queue) == count)
+
+
+async def test_what_waits_for_a_turn_is_carried_out_in_one_view() -> None:
+    newcomers = {f"/job:worker/task:{index}": f"local://newcomer{index}" for index in range(1, 7)}
+    async with af.LocalCluster({"worker": 1}, transport="local") as cluster:
+        views = {task: await reserve(cluster.target, None, "worker", None, newcomers[task]) for task in newcomers}
+        ends: dict[str, int | str] = {}
+
+        async def serve(task: str) -> None:
+            _, view = views[task]
+            async with af.Server(view, "worker", parse_task(task)[1], transport="local") as server:
+                ends[task] = server.membership.view.epoch
+                await server.join()
+
+        async def go(task: str) -> None:
+            try:
+                ends[task] = (await leave(cluster.target, task)).epoch
+            except errors.OpError as error:
+                ends[task] = error.message
+
+        async with anyio.create_task_group() as group:
+            async with one_turn(cluster, 6):
+                for task in newcomers:
+                    group.start_soon(serve, task)
+            await until(lambda: len(ends) == 6)
+            assert ends == dict.fromkeys(newcomers, 2)
+            ends.clear()
+            leaving = [*newcomers, "/job:worker/task:0", "/job:worker/task:9"]
+            async with one_turn(cluster, len(leaving)):
+                for task in leaving:
+                    group.start_soon(go, task)
+        assert [ends.pop(task) for task in newcomers] == [3] * 6
+        assert ends == {
+            "/job:worker/task:0": "/job:worker/task:0 is the coordinator of the cluster, which is the last to leave.",
+            "/job:worker/task:9": "/job:worker/task:9 is no member of view 2 of the cluster.",
+        }
+
+
+async def test_two_changes_of_a_task_are_two_views() -> None:
+    async with af.LocalCluster({"worker": 3}, transport="local") as cluster:
+        task = "/job:worker/task:1"
+        coordinator = cluster._here["/job:worker/task:0"].server.membership
+        ends: list[int | str] = []
+
+        async def go(how: str) -> None:
+            try:
+                ends.append((await leave(cluster.target, task, how)).epoch)
+            except errors.NotFoundError as error:
+                ends.append(error.message)
+
+        async with anyio.create_task_group() as group:
+            async with one_turn(cluster, 2):
+                group.start_soon(go, "saved")
+                await until(lambda: coordinator.coordinator._queue)
+                group.start_soon(go, "drained")
+        assert ends == [2, f"{task} is no member of view 2 of the cluster."]
+
+
+async def test_a_request_that_is_withdrawn_before_its_turn_is_not_carried_out() -> None:
+    async with af.LocalCluster({"worker": 2}, transport="local") as cluster:
+        membership = cluster._here["/job:worker/task:0"].server.membership
+        async with membership.coordinator.turn, anyio.create_task_group() as group:
+            group.start_soon(membership.leave, "/job:worker/task:1", "saved")
+            await until(lambda: membership.coordinator._queue)
+            group.cancel_scope.cancel()
+        await cluster.scale(worker=3)
+        assert membership.view.epoch == 2 and len(membership.view.tasks) == 3
+
+
 # ---- processes
 
 
@@ -499,7 +613,9 @@ def test_processes_join_and_leave_a_running_cluster() -> None:
         members = session.members()
         assert next(members).epoch == 1
         cluster.scale(worker=3)
-        assert next(members).epoch == 3
+        joined_now: list[str] = []
+        while len(joined_now) < 2:  # in one view or in two
+            joined_now += next(members).joined
         assert list(session.run(outputs, {x: 1.0})) == [1.0, 2.0, 3.0]
         (gone,) = [process for task, process in cluster.processes.items() if task == "/job:worker/task:2"]
         cluster.scale(worker=2)
@@ -550,6 +666,7 @@ def test_limits_of_a_command_line_that_cannot_be(text: str) -> None:
 
 async def test_metrics_tell_the_view_and_the_members_by_job() -> None:
     async with af.LocalCluster({"ps": 1, "worker": 1}, transport="local") as cluster:
+        await cluster.scale(worker=2)
         await cluster.scale(worker=3)
         status = await query_status(cluster.target)
     text = render({status["task"]: status})

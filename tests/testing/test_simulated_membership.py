@@ -118,6 +118,53 @@ def test_there_is_one_view_an_epoch_and_none_that_was_confirmed_is_lost(seed: in
     assert book.ends["joined"] > 0 and book.confirmed > 1, f"seed {seed}: {book.ends}"
 
 
+async def burst(world: World, seed: int, count: int) -> None:
+    """Tasks that join within a second, and leave within a second."""
+    servers: dict[str, Server] = {}
+    for name, place in FOUNDERS.items():
+        world.spawn(name, founder, *place, servers)
+    await anyio.sleep(1.0)
+    draw, epochs, ending = random.Random(seed), Counter[int](), [1000.0]
+
+    async def join(name: str, wait: float) -> None:
+        await anyio.sleep(wait)
+        task, view = await reserve("tcp://ps0:1", None, "worker", None, f"{name}:1")
+        async with Server(view, *parse_task(task)) as server:
+            servers[task] = server
+            while world.now < ending[0] + wait:  # noqa: ASYNC110  # each machine has a loop of its own
+                await anyio.sleep(0.05)
+            epochs[(await server.membership.leave(task)).epoch] += 1
+            del servers[task]
+            await server.drain(1.0)
+
+    async def agreed(members: int) -> None:
+        """Waits until that number of members have one view, of that number of tasks."""
+        began = world.now
+        while True:
+            views = [
+                server.membership.view for server in servers.values() if server.task in server.membership.view.members
+            ]
+            if len(views) == members and {len(view.tasks) for view in views} == {members} and len({*views}) == 1:
+                break
+            assert world.now < began + 5.0, f"seed {seed}: {members} tasks do not agree after 5 s"
+            await anyio.sleep(0.05)
+
+    for number in range(count):
+        world.spawn(f"b{number}", join, f"b{number}", draw.random())
+    await agreed(count + len(FOUNDERS))
+    epoch = servers["/job:ps/task:0"].membership.view.epoch
+    assert epoch <= 20, f"seed {seed}: {count} tasks joined in {epoch} views"
+    ending[0] = world.now
+    await agreed(len(FOUNDERS))
+    assert sum(epochs.values()) == count and len(epochs) <= 20, f"seed {seed}: {count} tasks left in views {epochs}"
+
+
+def test_64_tasks_that_join_in_a_second_agree_on_a_view_within_five_seconds() -> None:
+    seed = 3
+    hosts = [*FOUNDERS, *(f"b{number}" for number in range(64))]
+    simulate(lambda world: burst(world, seed, 64), seed=seed, hosts=hosts, limit=300)
+
+
 async def lost_amid_a_change(world: World, seed: int) -> None:
     """Members die for good while others join and leave, and are declared lost in any order."""
     draw, servers = random.Random(seed), {}
@@ -126,9 +173,9 @@ async def lost_amid_a_change(world: World, seed: int) -> None:
     for name in JOINERS:
         world.spawn(name, joiner, world, name, seed, Book(seed))
     await anyio.sleep(draw.uniform(1.0, 6.0))
-    dead = {"w1:1": "w1"} | {f"{name}:1": name for name in draw.sample(JOINERS, 2)}
-    for name in dead.values():
-        world.crash(name, silent=draw.random() < 0.5)
+    dead = {"tcp://w1:1"} | {f"tcp://{name}:1" for name in draw.sample(JOINERS, 2)}
+    for address in sorted(dead):
+        world.crash(address[6:8], silent=draw.random() < 0.5)
         await anyio.sleep(draw.choice([0.0, 0.0, 0.001, 0.1]))
 
     async def declare(task: str) -> None:
@@ -140,11 +187,18 @@ async def lost_amid_a_change(world: World, seed: int) -> None:
                     return
                 await anyio.sleep(draw.uniform(0.1, 1.0))
 
+    declared: set[str] = set()
+    present: dict[str, str] = {}
     async with anyio.create_task_group() as group:
-        for task, address in (await query_view("tcp://ps0:1")).tasks:
-            if address.removeprefix("tcp://") in dead:
+        while present or world.now < SECONDS + 5.0:  # who died while it joined may be a member later
+            lost = dead if world.now < SECONDS else dead | {f"tcp://{name}:1" for name in JOINERS}
+            tasks = (await query_view("tcp://ps0:1")).tasks
+            present = {address: task for task, address in tasks if address in lost}
+            for address in sorted(present.keys() - declared):
                 await anyio.sleep(draw.choice([0.0, 1.0]))
-                group.start_soon(declare, task)
+                group.start_soon(declare, present[address])
+                declared.add(address)
+            await anyio.sleep(draw.uniform(0.1, 3.0))
     task, view = await reserve("tcp://w0:1", None, "worker", None, "late:1")
     assert task not in view.members or view.epoch == GUEST, f"seed {seed}"
 

@@ -18,6 +18,7 @@ from actorflow.cluster.membership.view import View, founded
 from actorflow.cluster.processes.listening import Reservation
 from actorflow.cluster.processes.local_process import LocalProcess
 from actorflow.cluster.processes.task_config import TaskConfig
+from actorflow.cluster.wire.failures import first_of
 from actorflow.errors import InvalidArgumentError, OpError
 
 if TYPE_CHECKING:
@@ -84,12 +85,23 @@ class Scaling:
         try:
             if fresh:
                 await self._grow(fresh)
-            for task in leaving:
-                await self._shrink(task, saved)
-        except BaseException:
+            refusals: dict[str, OpError] = {}
+
+            async def shrink(task: str) -> None:
+                try:
+                    await self._shrink(task, saved)
+                except OpError as error:
+                    refusals[task] = error
+
+            async with anyio.create_task_group() as group:  # the coordinator carries out together what waits for it
+                for task in leaving:
+                    group.start_soon(shrink, task)
+            if refusals:
+                raise next(refusals[task] for task in leaving if task in refusals)
+        except BaseException as error:
             with suppress(OpError), anyio.CancelScope(shield=True):
                 await self._take_view()
-            raise
+            raise first_of(error) from None
         await self._take_view()
 
     @property
@@ -114,8 +126,9 @@ class Scaling:
                     tasks.append(task)
             if self._is_here:
                 assert self._group is not None
-                for task in tasks:
-                    await self._group.start(self._serve, task)
+                async with anyio.create_task_group() as starts:
+                    for task in tasks:
+                        starts.start_soon(self._group.start, self._serve, task)
             else:
                 await self._come_up(tasks)
         except BaseException:

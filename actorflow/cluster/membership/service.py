@@ -1,26 +1,23 @@
 """`Membership`: the view that a task has, and the requests that read it or, at the coordinator, change it.
 
-A change is one round. The coordinator asks all members for their views, so that after a restart it knows the newest view. It
-makes the next view, takes it itself, and tells it to all members; whoever asked for the change hears when all members have it.
-A member that can't be reached stops changes until it is back, or is declared lost by name. No change waits for a member that is
-declared lost, also if the change has begun before. A task refuses a view that is older than its own.
+A task that is no coordinator hands changes on to the coordinator. A member that can't be reached stops changes until it is back,
+or is declared lost by name. No change waits for a member that is declared lost, also if the change has begun before. A task
+refuses a view that is older than its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 import anyio
 
 from actorflow.base.reports.logs import get_logger
-from actorflow.cluster.config.spec import canonical, parse_task
-from actorflow.cluster.membership.rounds import Rounds
-from actorflow.cluster.membership.view import GUEST, View, decode_view, differ, joined, left, newer, place_for
-from actorflow.cluster.wire.failures import first_of
+from actorflow.cluster.config.spec import canonical
+from actorflow.cluster.membership.coordinator import Coordinator
+from actorflow.cluster.membership.view import GUEST, View, decode_view, differ, newer
 from actorflow.cluster.wire.links import CONNECT_SECONDS, Link
-from actorflow.cluster.wire.messages import LEAVING, AskState, AskView, InstallView, Join, Leave, Reserve
+from actorflow.cluster.wire.messages import LEAVING, AskView, InstallView, Join, Leave, Reserve
 from actorflow.cluster.wire.rpc import Handler
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.errors import (
@@ -31,13 +28,7 @@ from actorflow.errors import (
 )
 
 _LOG = get_logger("cluster")
-_RESERVED_SECONDS = 60.0
-_AGAIN_SECONDS = 0.25
 _WATCH_SECONDS = 1.0
-_MOST_NAMED = 4
-_MOVE_SECONDS = 10.0
-"""So long a task that leaves waits for a supervisor to move its variables."""
-_MOVE_PAUSE, _LONGEST_PAUSE = 0.02, 0.2
 
 
 class Membership:
@@ -69,11 +60,9 @@ class Membership:
         self._on_view = on_view
         self._changed = anyio.Event()
         self._closed = False
-        self._changing = anyio.Lock()
         self._following = anyio.Lock()
-        self._reserved: dict[str, tuple[str, float]] = {}
-        """The addresses of tasks that are about to join, and until when their places are kept."""
-        self._rounds = Rounds()
+        self.coordinator = Coordinator(self, me, reach, root)
+        """Makes the views, where this task is the coordinator."""
         self._watched: set[str] = set()
         """The tasks that are told the view whenever they are met again."""
 
@@ -201,66 +190,7 @@ class Membership:
         link = await self._at_coordinator()
         if link is not None:
             return decode_view(await link.call(Leave(task, how)))
-        if how == "lost":
-            if self.view.epoch > 1:  # else this task may have started again, and has yet to learn the view
-                left(self.view, task)
-            self._rounds.give_up(task)
-        try:
-            if how == "drained":
-                await self._until_stateless(task)
-            async with self._changing:
-                await self._survey()
-                former, view = self.view, left(self.view, task)
-                if how == "drained":
-                    await self._check_stateless(task, former.members[task])
-                await self._change(view)
-        except BaseException:
-            if how == "drained":
-                await self._keep(task)
-            raise
-        self._rounds.forget(task)
-        self._root.start(self._dismiss(task, former.members[task], view))  # a lost task may have been slow only
-        return view
-
-    async def _until_stateless(self, task: str) -> None:
-        """Gives a supervisor, if there is any, some time to move what only this task holds. Other changes go on meanwhile: the
-        supervisor may need some of them first, such as that a lost task is declared so. Errors are those of the change itself."""
-        with suppress(OpError), anyio.move_on_after(_MOVE_SECONDS):
-            left(self.view, task)
-            link, pause = await self._reach(task, self.view.members[task]), _MOVE_PAUSE
-            while True:
-                names, has_supervisor = await link.call(AskState(True), timeout=CONNECT_SECONDS)
-                if not (names and has_supervisor):
-                    return
-                await anyio.sleep(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
-
-    async def _keep(self, task: str) -> None:
-        """Tells a task that it does not leave after all. Else its variables would go on moving away from it."""
-        with suppress(OpError), anyio.move_on_after(CONNECT_SECONDS, shield=True):
-            if task in self.view.members:
-                link = await self._reach(task, self.view.members[task])
-                await link.call(AskState(False), timeout=CONNECT_SECONDS)
-
-    async def _check_stateless(self, task: str, address: str) -> None:
-        """Raises FailedPreconditionError where a task holds the only copy of something."""
-        link = await self._reach(task, address)
-        names, _ = await link.call(AskState(True), timeout=CONNECT_SECONDS)
-        if names:
-            more = "" if len(names) <= _MOST_NAMED else f" and {len(names) - _MOST_NAMED} more"
-            raise FailedPreconditionError(
-                f"{task} holds the only copy of {', '.join(names[:_MOST_NAMED])}{more}; it does not leave with that.",
-                hint="Save a checkpoint, and let it leave as saved: scale(..., saved=True), actorflow leave --saved.",
-            )
-
-    async def _dismiss(self, task: str, address: str, view: View) -> None:
-        """Tells a task that it has left."""
-        try:
-            await (await self._reach(task, address)).call(InstallView(view.encode()), timeout=CONNECT_SECONDS)
-        except OpError as error:
-            _LOG.info("a task that has left does not hear of it", task=task, error=str(error))
-
-    # ---- changes, at the coordinator
+        return await self.coordinator.leave(task, how)
 
     async def _reserve(self, request: Reserve) -> list[Any]:
         if request.release != self._release:
@@ -272,94 +202,14 @@ class Membership:
         if link is not None:
             task, view = await link.call(request)
             return [task, view]
-        address, now = canonical(request.address), anyio.current_time()
-        self._reserved = {task: row for task, row in self._reserved.items() if row[1] > now and row[0] != address}
-        if (
-            address in self.view.members.values()
-        ):  # A member comes back. A change that is under way may wait for just that.
-            return [place_for(self.view, request.job, request.index, address), self.view.encode()]
-        async with self._changing:
-            await self._survey()
-            task = place_for(self.view, request.job, request.index, address, self._reserved)
-            self._reserved[task] = address, now + _RESERVED_SECONDS
-        return [task, self.view.encode()]
+        return [await self.coordinator.reserve(request.job, request.index, request.address), self.view.encode()]
 
     async def _join(self, request: Join) -> bytes:
         link = await self._at_coordinator()
         if link is not None:
             forwarded: bytes = await link.call(request)
             return forwarded
-        address = canonical(request.address)
-        await self._reach(request.task, address)  # a member can be reached
-        if self.view.members.get(request.task) == address:
-            return self.view.encode()
-        async with self._changing:
-            if self.view.members.get(request.task) != address:
-                await self._survey()
-                await self._change(joined(self.view, request.task, address))
-            view = self.view
-        self._reserved.pop(request.task, None)
-        return view.encode()
-
-    async def _change(self, view: View) -> None:
-        """Takes the next view, and returns when all members have it."""
-        came, _ = differ(self.view, view)
-        await self.install(view)
-        await self._tell_all(view, came)
-
-    async def _survey(self) -> None:
-        """Asks the members for their views, lost members left out, and takes the newest view. All members have it at the end.
-
-        Raises UnavailableError if a member does not answer: it may know a newer view."""
-        while True:
-            surveyed = self.view
-            replies: list[View] = []
-
-            async def ask(task: str, address: str, replies: list[View] = replies) -> None:
-                try:
-                    link = await self._reach(task, address)
-                    reply = await link.call(AskView(0), timeout=CONNECT_SECONDS)
-                except OpError as error:
-                    job, index = parse_task(task)
-                    raise UnavailableError(
-                        f"No task joins or leaves now, since {task} does not answer: {error.message}",
-                        hint=f"Wait until it is back; or, if it never comes back: actorflow leave {job}:{index} --lost",
-                    ) from error
-                replies.append(decode_view(reply))
-
-            try:
-                await self._rounds.ask(self._others(surveyed), ask)
-            except BaseExceptionGroup as errors:
-                raise first_of(errors) from None
-            newest = max(replies, key=lambda view: view.epoch, default=surveyed)
-            if newest.epoch > self.view.epoch:
-                await self.install(newest)
-            if self.view == surveyed:
-                if any(view.epoch < surveyed.epoch for view in replies):
-                    await self._tell_all(surveyed, ())
-                return
-
-    async def _tell_all(self, view: View, came: tuple[str, ...]) -> None:
-        """Tells a view to all other members, as often as each needs, except members that are declared lost."""
-
-        async def tell(task: str, address: str) -> None:
-            while self.view == view:
-                try:
-                    link = await self._reach(task, address)
-                    await link.call(InstallView(view.encode()))
-                    return
-                except FailedPreconditionError as error:
-                    _LOG.warning("a task refuses a view", task=task, epoch=view.epoch, error=str(error))
-                    return
-                except OpError:
-                    if task in came:
-                        return  # it hears of it when it asks again
-                    await anyio.sleep(_AGAIN_SECONDS)
-
-        await self._rounds.ask(self._others(view), tell)
-
-    def _others(self, view: View) -> list[tuple[str, str]]:
-        return [(task, address) for task, address in view.tasks if task != self._me]
+        return (await self.coordinator.join(request.task, canonical(request.address))).encode()
 
     # ---- what is answered
 
