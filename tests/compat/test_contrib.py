@@ -36,6 +36,24 @@ def test_each_name_of_a_part_is_there(part: str) -> None:
         assert getattr(module, name) is not None
 
 
+@pytest.mark.parametrize("space", ["layers", "nn", "contrib", *(f"contrib.{part}" for part in dir(tf.contrib))])
+def test_a_program_goes_through_all_names_of_a_namespace(space: str) -> None:
+    module: Any = tf
+    for name in space.split("."):
+        module = getattr(module, name)
+    if "__all__" in vars(module):
+        assert {name: getattr(module, name) for name in module.__all__}.items() <= vars(module).items()
+
+
+def test_a_program_finds_the_cells_of_contrib() -> None:
+    cells = [
+        each
+        for each in tf.contrib.rnn.__dict__.values()
+        if isinstance(each, type) and issubclass(each, tf.nn.rnn_cell.RNNCell)
+    ]
+    assert {tf.nn.rnn_cell.GRUCell, tf.contrib.rnn.UGRNNCell, tf.contrib.rnn.AttentionCellWrapper} <= set(cells)
+
+
 @pytest.mark.parametrize("part", sorted(ALIASES))
 def test_parts_without_code_are_public_names(part: str) -> None:
     assert getattr(tf.contrib, part).__doc__ == f"TensorFlow 1.15's `tf.contrib.{part}`."

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import actorflow.compat.v1 as tf
-from actorflow.compat.door import finder, modules, open_door, private, protos
+from actorflow.compat.door import finder, modules, open_door, private, protos, refused
 from actorflow.compat.v1 import behavior
 
 
@@ -197,6 +197,13 @@ def test_modules_that_programs_use_by_a_flag_are_refused_when_they_are_used() ->
     for name in (tf_debug.LocalCLIDebugWrapperSession, LocalCLIDebugHook):
         with pytest.raises(NotImplementedError, match="tfdbg"):
             name(None)
+
+
+@pytest.mark.parametrize("path", refused.AT_USE)
+def test_modules_below_them_are_refused_when_they_are_used_too(path: str) -> None:
+    inner = importlib.import_module(f"tensorflow.{path}.some.inner_module")
+    with pytest.raises(NotImplementedError, match=r"is not offered by actorflow: .+"):
+        inner.function(None)
 
 
 # ---- actorflow tf

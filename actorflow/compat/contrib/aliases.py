@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from types import ModuleType
 from typing import Any
 
 from actorflow.compat.contrib.parts import PREFIX, part
+from actorflow.compat.v1.namespaces import Namespace
 
 _EXPERIMENTAL = (
     "AUTOTUNE Counter CsvDataset RandomDataset Reducer TFRecordWriter bucket_by_sequence_length "
@@ -103,7 +103,7 @@ _REASONS = {
 def register() -> None:
     """Makes each of these parts a module, without a file."""
     for name, places in ALIASES.items():
-        module: Any = ModuleType(f"{PREFIX}.{name}", f"TensorFlow 1.15's `tf.contrib.{name}`.")
+        module: Any = Namespace(f"{PREFIX}.{name}", f"TensorFlow 1.15's `tf.contrib.{name}`.")
         module.__path__ = []
         module.__getattr__, module.__dir__, module.__all__ = part(name, places, _REASONS.get(name))
         sys.modules[module.__name__] = module

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from actorflow.compat.contrib.inner import inside
+from actorflow.compat.v1.namespaces import Namespace
 
 PREFIX = "actorflow.compat.contrib"
 
@@ -48,6 +49,8 @@ def part(
         return thing
 
     listed = sorted(table)
+    if module in sys.modules:
+        sys.modules[module].__class__ = Namespace
     return get, listed.copy, listed
 
 

@@ -10,6 +10,7 @@ _REASONS = {
     "compiler": "there is no XLA. Cheap nodes are joined into tapes and loops without a switch",
     "contrib.tensorrt": "TensorRT converts graphs for NVIDIA's runtime. Export the model to ONNX, which TensorRT reads",
     "lite": "TensorFlow Lite writes models for phones. Export the model to ONNX (`tf.export`)",
+    "python.autograph": "the converters inside autograph are not here. tf.autograph.to_graph and to_code rewrite functions",
     "python.compiler": "there are no XLA and no TensorRT. The graph is optimised without them",
     "python.debug": "the debugger tfdbg is not here. `actorflow explain` and a session's traces show what a step does",
     "python.keras": "Keras is not part of actorflow. tf.layers has the same layers",

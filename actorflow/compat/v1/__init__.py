@@ -22,14 +22,18 @@ sessions.py     `tf.Session` and `tf.InteractiveSession`: blocking sessions that
 testing/        `tf.test`: test cases with sessions, and what tests ask of the machine
 """
 
+import sys as _sys
+
 from actorflow.compat.v1 import behavior as _behavior
 from actorflow.compat.v1 import dimensions as _dimensions
+from actorflow.compat.v1.namespaces import Namespace as _Namespace
 from actorflow.compat.v1.namespaces import namespace as _namespace
 from actorflow.compat.v1.namespaces import register as _register
 
 __version__ = "1.15.5"
 
 __getattr__, __dir__, __all__ = _namespace("tf", __name__)
+_sys.modules[__name__].__class__ = _Namespace
 
 _register()
 _dimensions.by_caller()

@@ -33,6 +33,21 @@ OWN = (
 """The namespaces that actorflow does not have as well."""
 
 
+class Namespace(ModuleType):
+    """A module whose names are imported when they are first used: all of them, as soon as a program asks for its `__dict__`.
+
+    Programs go through `tf.contrib.rnn.__dict__` or `vars(tf.layers)` to find all classes of a kind.
+    """
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        """The names and what they mean, all of them."""
+        for name in self.__all__:
+            getattr(self, name)
+        own: dict[str, Any] = vars(ModuleType)["__dict__"].__get__(self)
+        return own
+
+
 def namespace(path: str, module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of the module `module`, which is the namespace `path`, such as `tf.nn`."""
     places = {**NAMES.get("af" + path.removeprefix("tf"), {}), **index.NAMES[path]}
@@ -65,6 +80,6 @@ def register() -> None:
     for path in index.NAMES:
         if path != "tf":
             name = f"{__package__}.{path.removeprefix('tf.')}"
-            module: Any = ModuleType(name, f"TensorFlow 1.15's `{path}`.")
+            module: Any = Namespace(name, f"TensorFlow 1.15's `{path}`.")
             module.__getattr__, module.__dir__, module.__all__ = namespace(path, name)
             sys.modules[name] = module

@@ -357,3 +357,26 @@ def test_file_names_are_looked_up_once(tmp_path: Path) -> None:
         assert session.run(names).tolist() == [str(tmp_path / "a.txt").encode()]
         session.run(af.local_variables_initializer())
         assert len(session.run(names)) == 2
+
+
+def test_summaries_say_how_full_the_queues_are(graph: Graph) -> None:
+    numbers = af.train.range_input_producer(6, num_epochs=1, shuffle=False, capacity=8)
+    drawn = numbers.dequeue()
+    af.train.batch([drawn], 2, capacity=4)
+    af.train.shuffle_batch([drawn], 2, capacity=10, min_after_dequeue=5)
+    runners = af.get_collection(af.GraphKeys.QUEUE_RUNNERS)
+    merged, init = af.summary.merge_all(), af.local_variables_initializer()
+
+    async def main() -> dict[str, float]:
+        async with af.Session() as session:
+            await session.run(init)
+            for at in (0, 1, 1, 1, 2, 2):
+                await session.run(runners[at].enqueue_ops[0])
+            summary = af.summary.Summary.FromString(await session.run(merged))
+            return {each.tag: each.simple_value for each in summary.value}
+
+    assert anyio.run(main) == {
+        "input_producer/fraction_of_8_full": pytest.approx(1 / 8),
+        "batch/fraction_of_4_full": pytest.approx(3 / 4),
+        "shuffle_batch/fraction_over_5_of_5_full": 0.0,
+    }

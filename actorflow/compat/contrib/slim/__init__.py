@@ -1,9 +1,11 @@
-"""`tf.contrib.slim`: layers, scopes of arguments, losses, and loops of training and evaluation.
+"""`tf.contrib.slim`: layers, scopes of arguments, losses, readers, and loops of training and evaluation.
 
+data/              readers of records
 evaluation.py      evaluations of checkpoints
 learning.py        loops of training
 model_analyzer.py  tables of variables and of outputs
 queues.py          threads of queues around a block
+summaries.py       summaries of tensors under their own names
 """
 
 from actorflow.compat.contrib.framework import PLACES as _FRAMEWORK
@@ -13,7 +15,7 @@ from actorflow.compat.contrib.parts import part as _part
 _NETWORKS = (
     """nets alexnet inception inception_v1 inception_v2 inception_v3 overfeat resnet_utils resnet_v1 resnet_v2 vgg"""
 )
-_RECORDS = """data_decoder data_provider dataset dataset_data_provider parallel_reader tfexample_decoder"""
+_RECORDS = "data_decoder data_provider dataset dataset_data_provider parallel_reader prefetch_queue tfexample_decoder"
 
 __getattr__, __dir__, __all__ = _part(
     "slim",
@@ -24,6 +26,9 @@ __getattr__, __dir__, __all__ = _part(
         ".slim.evaluation": "",
         ".slim.model_analyzer": "",
         ".slim.queues": "",
+        ".slim.summaries": "",
+        ".slim.data": "data=.",
+        **{f".slim.data.{name}": "" for name in _RECORDS.split()},
         ".losses": "",
         ".metrics": "",
         ".layers": "",
@@ -33,7 +38,5 @@ __getattr__, __dir__, __all__ = _part(
         **dict.fromkeys(
             _NETWORKS.split(), "its networks moved to tf_slim.nets and to TensorFlow's repository of models"
         ),
-        **dict.fromkeys(_RECORDS.split(), "read records with tf.data and tf.parse_single_example"),
-        "prefetch_queue": "use tf.data.Dataset.prefetch",
     },
 )

@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import actorflow.compat.v1 as tf
 
+_RUNNING = threading.Lock()
+
+
+class NestedQueueRunnerError(Exception):
+    """A block `with QueueRunners(session)` is inside another."""
+
 
 @contextlib.contextmanager
 def QueueRunners(session: Any) -> Iterator[None]:
-    """Inside, the threads of all queue runners of the graph run."""
+    """Inside, the threads of all queue runners of the graph run.
+
+    Raises:
+        NestedQueueRunnerError: such a block runs already.
+    """
+    if not _RUNNING.acquire(blocking=False):
+        raise NestedQueueRunnerError("QueueRunners cannot be nested: end the other block of slim.queues first.")
     coordinator = tf.train.Coordinator()
-    threads = tf.train.start_queue_runners(sess=session, coord=coordinator)
+    threads: list[threading.Thread] = []
     try:
+        for runner in tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS):
+            threads.extend(runner.create_threads(session, coord=coordinator, daemon=True, start=True))
         yield
     finally:
         coordinator.request_stop()
-        coordinator.join(threads, stop_grace_period_secs=120)
+        try:
+            coordinator.join(threads, stop_grace_period_secs=120)
+        except RuntimeError:
+            session.close()
+        _RUNNING.release()

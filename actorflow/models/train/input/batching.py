@@ -16,12 +16,14 @@ from actorflow.graph.ops.array.shape import expand_dims, reshape, shape
 from actorflow.graph.ops.building import composite
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.models.queues import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
+from actorflow.models.train.input.fullness import summarize_fullness
 from actorflow.models.train.input.queue_runner import QueueRunner, add_queue_runner
 from actorflow.models.train.input.sparse_examples import as_dense, as_sparse, sparse_places
 from actorflow.public import public
 
 Tensors = Any  # a sequence of tensors, or a dict of them
-Made = Callable[..., QueueBase]  # of types and shapes
+Making = tuple[Callable[..., QueueBase], int, int]
+"""How a queue of some types and shapes is made, how many examples it holds, and how many of these stay behind."""
 
 
 @public("af.train")
@@ -352,17 +354,19 @@ def maybe_shuffle_batch_join(
     )  # fmt: skip
 
 
-def _fifo(capacity: int, dynamic_pad: bool, shared_name: str | None) -> Made:
+def _fifo(capacity: int, dynamic_pad: bool, shared_name: str | None) -> Making:
     kind: Any = PaddingFIFOQueue if dynamic_pad else FIFOQueue
-    return lambda types, shapes: kind(capacity, types, shapes, shared_name=shared_name)
+    return lambda types, shapes: kind(capacity, types, shapes, shared_name=shared_name), capacity, 0
 
 
-def _shuffling(capacity: int, min_after_dequeue: int, seed: int | None, shared_name: str | None) -> Made:
+def _shuffling(capacity: int, min_after_dequeue: int, seed: int | None, shared_name: str | None) -> Making:
     if capacity <= min_after_dequeue:
         raise ValueError(f"capacity {capacity} must be bigger than min_after_dequeue {min_after_dequeue}.")
-    return lambda types, shapes: RandomShuffleQueue(
-        capacity, min_after_dequeue, types, shapes, seed=seed, shared_name=shared_name
-    )
+
+    def make_queue(types: Any, shapes: Any) -> QueueBase:
+        return RandomShuffleQueue(capacity, min_after_dequeue, types, shapes, seed=seed, shared_name=shared_name)
+
+    return make_queue, capacity, min_after_dequeue
 
 
 def _batches(
@@ -375,7 +379,7 @@ def _batches(
     shapes: Sequence[ShapeLike] | None,
     smaller_final: bool,
     name: str | None,
-    make_queue: Made,
+    making: Making,
 ) -> Any:
     """The one way of batching: a queue, enqueues that a runner keeps running, and a dequeue."""
     if not sources:
@@ -393,9 +397,12 @@ def _batches(
         component_shapes = (
             None if shapes is None else [(3,) if at in sparse else each for at, each in enumerate(shapes)]
         )
+        make_queue, capacity, reserve = making
         queue = make_queue(types, _shapes(examples, component_shapes, enqueue_many))
         enqueues = [_enqueue(queue, some, keep_input, enqueue_many) for some in examples]
         add_queue_runner(QueueRunner(queue, enqueues * (loops or 1)))
+        over = f"over_{reserve}_of_{capacity - reserve}" if default.startswith("shuffle") else f"of_{capacity}"
+        summarize_fullness(queue, f"fraction_{over}_full", capacity, reserve)
         take = queue.dequeue_up_to if smaller_final else queue.dequeue_many
         taken = take(batch_size, name=scope)
         if sparse:

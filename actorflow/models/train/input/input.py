@@ -23,6 +23,7 @@ from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.graph.variables.collections import GraphKeys
 from actorflow.graph.variables.variable import Variable
 from actorflow.models.queues import FIFOQueue
+from actorflow.models.train.input.fullness import summarize_fullness
 from actorflow.models.train.input.queue_runner import QueueRunner, add_queue_runner
 from actorflow.public import public
 
@@ -118,7 +119,7 @@ def input_producer(
         seed: makes the random order the same in each session.
         capacity: the maximum number of rows in the queue.
         shared_name: sessions that share a container (`af.container`) find the same queue under this name.
-        summary_name: accepted for compatibility, without effect.
+        summary_name: the name of a summary of how full the queue is; no summary unless given.
         cancel_op: the operation that cancels waiting enqueues when the runner stops; closing the queue unless given.
 
     Raises:
@@ -140,6 +141,8 @@ def input_producer(
             capacity, [rows.dtype], shapes=[row_shape], shared_name=shared_name, name=name or "fifo_queue"
         )
         add_queue_runner(QueueRunner(queue, [queue.enqueue_many([rows])], cancel_op=cancel_op))
+        if summary_name is not None:
+            summarize_fullness(queue, summary_name, capacity)
         return queue
 
 
@@ -180,8 +183,9 @@ def string_input_producer(
         strings = convert_to_tensor(string_tensor, string)
         with strings.graph.control_dependencies([assert_greater(size(strings), 0, message=problem)]):
             strings = identity(strings)
+        summary = f"fraction_of_{capacity}_full"
         return input_producer(
-            strings, (), num_epochs, shuffle, seed, capacity, shared_name, name=scope, cancel_op=cancel_op
+            strings, (), num_epochs, shuffle, seed, capacity, shared_name, summary, name=scope, cancel_op=cancel_op
         )
 
 
@@ -213,7 +217,8 @@ def range_input_producer(
         num_epochs, shuffle, seed, capacity, shared_name: see `input_producer`.
     """
     with composite(name, "input_producer", limit) as scope:
-        return input_producer(range_(limit), (), num_epochs, shuffle, seed, capacity, shared_name, name=scope)
+        summary = f"fraction_of_{capacity}_full"
+        return input_producer(range_(limit), (), num_epochs, shuffle, seed, capacity, shared_name, summary, name=scope)
 
 
 @public("af.train")
