@@ -13,6 +13,7 @@ import anyio
 
 from actorflow import __version__
 from actorflow.base.process import machine
+from actorflow.base.reports.logs import get_logger
 from actorflow.base.unpicklable import unpicklable
 from actorflow.cluster.client.inquiries import differing
 from actorflow.cluster.config.credentials import Credentials, Target
@@ -26,6 +27,7 @@ from actorflow.cluster.wire.connect_all import connect_all
 from actorflow.cluster.wire.endpoints import Open, open_endpoints
 from actorflow.cluster.wire.links import REPLY_SECONDS, VERSION, Link, Links
 from actorflow.cluster.wire.messages import (
+    ChiefFailed,
     Hello,
     Ping,
     Reset,
@@ -56,6 +58,7 @@ from actorflow.errors import (
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.public import public
 
+_LOG = get_logger("cluster")
 _REACH_SECONDS = 5.0
 _LEAVE_SECONDS = 5.0
 """So long a task that has left waits for the requests that are under way."""
@@ -142,6 +145,7 @@ class Server:
         self._closed: anyio.Event | None = None
         self._started = 0.0
         self._chief = ""
+        self._chief_failure = ""
         """The client that has begun the epoch, as far as this task has heard."""
 
     async def __aenter__(self) -> Server:
@@ -340,6 +344,7 @@ class Server:
             "address": self.address,
             "incarnation": f"{self.identity.incarnation:x}",
             "epoch": self.epoch,
+            "chief_failure": self._chief_failure,
             "state": "draining" if self.draining else "joining" if self.membership.is_guest else "live",
             "leaving": self.worker.leaving,
             "copied_bytes": self.worker.copied_bytes,
@@ -444,7 +449,23 @@ class Server:
             if request.epoch >= self.epoch:
                 self._chief, self.master.only = link.task, request.only
                 self.worker.has_supervisor = True
+            self._chief_failure = ""
             await self.set_epoch(request.epoch)
+
+        async def chief_failed(request: ChiefFailed) -> None:
+            self._chief_failure = request.reason
+
+            async def tell(task: str) -> None:
+                try:
+                    peer = await self.reach(task, self.cluster.address_of(task))
+                    await peer.call(ChiefFailed(request.reason, False), timeout=REPLY_SECONDS)
+                except OpError as error:
+                    _LOG.info("a task has not heard why the chief failed", task=task, error=error.message)
+
+            async with anyio.create_task_group() as group:
+                for task in self.cluster.tasks if request.spread else ():
+                    if task != self.task:
+                        group.start_soon(tell, task)
 
         async def status(request: Status) -> dict[str, Any]:
             return self.status()
@@ -458,5 +479,6 @@ class Server:
             "within": within,
             "reset_all": reset_all,
             "set_epoch": set_epoch,
+            "chief_failed": chief_failed,
             "status": status,
         }

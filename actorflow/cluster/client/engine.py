@@ -27,6 +27,7 @@ from actorflow.cluster.wire.endpoints import Open
 from actorflow.cluster.wire.links import CONNECT_SECONDS, Link
 from actorflow.cluster.wire.messages import (
     AskView,
+    ChiefFailed,
     Edges,
     Explain,
     LearnCosts,
@@ -37,6 +38,7 @@ from actorflow.cluster.wire.messages import (
     RunPlan,
     SearchPlacement,
     SettlePlacement,
+    Status,
     Waits,
 )
 from actorflow.cluster.wire.signatures import encode_inline
@@ -361,6 +363,14 @@ class RemoteEngine(StepCounts):
 
     async def inquire(self) -> None:
         await self._reports.inquire()
+
+    async def tell_chief_failure(self, reason: str) -> None:
+        """Lets all tasks know why this client, the chief of a training, gives up. Raises what `Rpc.call` raises."""
+        await (await self.connected()).call(ChiefFailed(reason, True))
+
+    async def chief_failure(self) -> str:
+        """The reason why the chief gave up, as the master heard it; empty if there is none. Raises what `Rpc.call` raises."""
+        return str((await (await self.connected()).call(Status())).get("chief_failure", ""))
 
     async def _told(self) -> dict[int, Sequence[str]]:
         flying = {entry.step for entry in self.in_flight}

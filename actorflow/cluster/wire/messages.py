@@ -429,6 +429,17 @@ class SetEpoch(Request):
 
 
 @dataclass(frozen=True, slots=True)
+class ChiefFailed(Request):
+    """Says why the chief of a training gave up before the training began. The status of the task tells it until the next epoch.
+
+    With `spread` the task tells all other tasks of its cluster too."""
+
+    method = "chief_failed"
+    reason: str
+    spread: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Status(Request):
     """The reply is a map that describes the task."""
 

@@ -34,6 +34,8 @@ from actorflow.models.train.global_steps import get_global_step
 from actorflow.models.train.input.coordinator import Coordinator
 from actorflow.models.train.input.looper import LooperThread
 from actorflow.public import public
+from actorflow.training.monitored.commands import act
+from actorflow.training.monitored.session_manager import tell_of_failure
 
 _LOG = get_logger("training")
 
@@ -262,9 +264,13 @@ class Supervisor:
                 init_feed_dict=self._init_feeds,
                 init_fn=self._init_fn,
             )
-            self._write_graph()
-            if start_standard_services:
-                self.start_standard_services(session)
+            try:
+                self._write_graph()
+                if start_standard_services:
+                    self.start_standard_services(session)
+            except Exception as error:
+                act(session, tell_of_failure(session, error))
+                raise
         else:
             session = self._session_manager.wait_for_session(master, config=config, max_wait_secs=max_wait_secs)
         if start_standard_services:

@@ -22,6 +22,7 @@ from actorflow.graph.graph import Graph
 from actorflow.models.train.saving.checkpoints import get_checkpoint_state
 from actorflow.public import public
 from actorflow.training.monitored.commands import Await, Program, act, call, perform, run
+from actorflow.training.supervisor.recovery.chief_failure import ChiefWait, tell_failure
 
 _LOG = get_logger("training")
 
@@ -107,7 +108,7 @@ class SessionManager:
             ValueError: both a folder and a checkpoint are given.
         """
 
-        def work(session: Any) -> Program[Any]:
+        def prepare(session: Any) -> Program[Any]:
             restored = yield from self._restore(
                 session, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint, max_wait_secs
             )
@@ -129,6 +130,13 @@ class SessionManager:
                     f"Variables not initialized: {missing}"
                 )
             return session
+
+        def work(session: Any) -> Program[Any]:
+            try:
+                return (yield from prepare(session))
+            except Exception as error:
+                yield from tell_of_failure(session, error)
+                raise
 
         _refuse_both(checkpoint_dir, checkpoint_filename_with_path)
         return self._opened(master, config, work)
@@ -198,11 +206,15 @@ class SessionManager:
 
         def work(session: Any) -> Program[Any]:
             waited = 0.0
+            wait: ChiefWait = yield Await(lambda: _waiting(session))
             while (yield from self._init_local(session)) or (yield from self._missing(session, self._ready_op)):
                 if max_wait_secs is not None and waited + self._pause > max_wait_secs:
-                    raise DeadlineExceededError(f"Session was not ready after waiting {max_wait_secs:g} secs.")
+                    raise DeadlineExceededError(
+                        f"Session was not ready after waiting {max_wait_secs:g} secs.",
+                        details=[f"The chief has failed: {line}" for line in wait.failure.splitlines()[:1]],
+                    )
                 _LOG.info("Waiting for model to be ready.")
-                yield Await(lambda: anyio.sleep(self._pause))
+                yield Await(lambda: wait.sleep(self._pause))
                 waited += self._pause
             return session
 
@@ -230,7 +242,7 @@ class SessionManager:
         self, session: Any, saver: Any, folder: Any, path: str | None, waits: bool, longest: float
     ) -> Program[bool]:
         """Restores a checkpoint, if there is any."""
-        inner = session._inner if isinstance(session, blocking.Session) else session
+        inner = _asynchronous(session)
         if saver is None or not (folder or path):
             return False
         waited = 0.0
@@ -269,6 +281,21 @@ class SessionManager:
                 raise
             return error.message
         return "" if names is None else ", ".join(os.fsdecode(name) for name in names)
+
+
+def _asynchronous(session: Any) -> Session:
+    """The session behind a blocking session."""
+    inner: Session = session._inner if isinstance(session, blocking.Session) else session
+    return inner
+
+
+def tell_of_failure(session: Any, error: Exception) -> Program[None]:
+    """A part of a chief's program: lets all tasks know why it gives up."""
+    yield Await(lambda: tell_failure(_asynchronous(session), error))
+
+
+async def _waiting(session: Any) -> ChiefWait:
+    return ChiefWait(_asynchronous(session))
 
 
 async def _awaited(session: Session, work: Callable[[Any], Program[Any]]) -> Any:

@@ -33,6 +33,7 @@ from actorflow.training.supervisor.model_state import ModelState, check_argument
 from actorflow.training.supervisor.moving.doubt import Doubt
 from actorflow.training.supervisor.moving.move import MovesLater, StateMoves, jobs_of
 from actorflow.training.supervisor.recovery.attempts import CURRENT, Attempt, Attempts
+from actorflow.training.supervisor.recovery.chief_failure import tell_failure
 from actorflow.training.supervisor.recovery.failure_classifier import FailureClassifier
 from actorflow.training.supervisor.recovery.manager import STEPS, RecoveryManager, chance
 from actorflow.training.supervisor.recovery.restarts import RestartPolicy, Restarts
@@ -247,7 +248,9 @@ class Supervisor:
             else:
                 await self._begin()
                 self._gate.open()
-        except BaseException:
+        except BaseException as error:
+            if self.is_chief and isinstance(error, Exception):
+                await tell_failure(self._session, error)
             await self._end()
             raise
 

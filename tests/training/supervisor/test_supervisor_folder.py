@@ -10,14 +10,23 @@ from pathlib import Path
 import anyio
 import pytest
 from clusters import make_spec, servers
+from logged import capture_logs
 
 import actorflow as af
 from actorflow.checkpoint.stores.files import SystemFiles
 from actorflow.checkpoint.stores.store import LocalStore, StoredFile, register_store
 from actorflow.cluster.server import Server
-from actorflow.errors import FailedPreconditionError, NotFoundError, OpError, PermissionDeniedError, UnavailableError
+from actorflow.errors import (
+    DeadlineExceededError,
+    FailedPreconditionError,
+    NotFoundError,
+    OpError,
+    PermissionDeniedError,
+    UnavailableError,
+)
 from actorflow.graph.ops.state.checkpoint import read_nonce
 from actorflow.testing import World, simulate
+from actorflow.training.supervisor.recovery.chief_failure import tell_failure
 from actorflow.training.supervisor.shared_folder import SharedFolder
 
 PS, FIRST, OTHER = "/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"
@@ -91,6 +100,66 @@ def test_f107_a_folder_that_all_share_is_taken_and_nothing_stays_in_it() -> None
     error, left = supervised("chief", *HOSTS)
     assert error is None
     assert "model.ckpt-0.manifest" in left["w1"] and not [name for name in left["w1"] if "nonce" in name]
+
+
+def waiting(starts_after: float, wait_seconds: float) -> tuple[OpError, list[str], list[str]]:
+    """The error of a worker that waits for a chief which fails; its log says then why, and for what it waits."""
+
+    async def serve(job: str, index: int) -> None:
+        async with Server(CLUSTER, job, index, file_roots=[FOLDER]) as server:
+            await server.join()
+
+    async def chief() -> None:
+        with pytest.raises(FailedPreconditionError, match="Not every task has the checkpoint folder"):
+            await af.Supervisor("tcp://w0:1", graph_of(PS, FIRST, OTHER), checkpoint_dir=FOLDER).start()
+
+    async def worker() -> OpError:
+        await anyio.sleep(starts_after)
+        graph = graph_of(PS, FIRST, OTHER)
+        try:
+            await af.Supervisor("tcp://w1:1", graph, is_chief=False, wait_seconds=wait_seconds).start()
+        except OpError as error:
+            return error
+        raise AssertionError("nobody has given variables their values")
+
+    async def main(world: World) -> OpError:
+        world.share_files("chief", "w0")
+        for name, place in HOSTS.items():
+            world.spawn(name, serve, *place)
+        world.spawn("chief", chief, again=False)
+        return await world.spawn("w1", worker, again=False)
+
+    with capture_logs() as logs:
+        error = simulate(main, seed=7, hosts=[*HOSTS, "chief"], limit=300)
+    reasons = [log["error"] for log in logs if log["event"].startswith("the chief has failed")]
+    waits = [log["event"] for log in logs if log["event"].startswith("waiting for the chief")]
+    return error, reasons, waits
+
+
+@pytest.mark.parametrize("starts_after", [0.0, 20.0])
+def test_f107_a_worker_that_waits_says_why_the_chief_failed(starts_after: float) -> None:
+    error, reasons, waits = waiting(starts_after, wait_seconds=60.0)
+    assert len(reasons) == 1, "it is said once"
+    assert reasons[0].startswith("FailedPreconditionError: Not every task has the checkpoint folder")
+    assert "/job:ps/task:0" in reasons[0] and "shared mount" in reasons[0]
+    assert waits and len(waits) <= 3
+    assert isinstance(error, DeadlineExceededError)
+    assert "The chief has failed: FailedPreconditionError: Not every task" in str(error)
+
+
+def test_f107_a_new_chief_makes_the_failure_of_the_former_chief_forgotten() -> None:
+    async def main() -> list[str]:
+        told: list[str] = []
+        async with servers({"ps": 1, "worker": 2}) as started:
+            first = started[1]
+            async with af.Session(first.target, graph_of(FIRST, OTHER)) as session:
+                await tell_failure(session, ValueError("no such folder"))
+            told += [server.status()["chief_failure"] for server in started]
+            async with af.Supervisor(first.target, graph_of(FIRST, OTHER)):
+                told += [server.status()["chief_failure"] for server in started]
+        return told
+
+    assert anyio.run(main) == ["ValueError: no such folder"] * 3 + [""] * 3
 
 
 # ---- folders that are there, and may not be read

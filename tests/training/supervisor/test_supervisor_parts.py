@@ -123,6 +123,13 @@ async def test_f65_a_wait_ends_with_a_loss() -> None:
 # ---- the judge
 
 
+class SilentEngine(RemoteEngine):
+    """The engine of a cluster whose chief has not failed."""
+
+    async def chief_failure(self) -> str:
+        return ""
+
+
 class World:
     """The answers for a judge, under the control of a test. `lacking` are the variables without a value."""
 
@@ -137,7 +144,7 @@ class World:
         self.events = Events(lambda: 0.0)
         self.change = anyio.Event()
         self.up = anyio.Event()
-        engine = RemoteEngine.__new__(RemoteEngine) if remote else None
+        engine = SilentEngine.__new__(SilentEngine) if remote else None
 
         async def missing(session: Any) -> list[str]:
             return self.lacking

@@ -15,6 +15,7 @@ from actorflow.errors import AbortedError, DeadlineExceededError, FailedPrecondi
 from actorflow.training.supervisor.events import Events, StepAborted
 from actorflow.training.supervisor.model_state import ModelState
 from actorflow.training.supervisor.recovery.attempts import Attempt
+from actorflow.training.supervisor.recovery.chief_failure import ChiefWait
 from actorflow.training.supervisor.recovery.manager import STEPS, RecoveryManager
 from actorflow.training.supervisor.recovery.restarts import Restarts
 from actorflow.training.supervisor.recovery.run_gate import RunGate, first_line
@@ -22,7 +23,6 @@ from actorflow.training.supervisor.recovery.run_gate import RunGate, first_line
 _LOG = get_logger("supervisor")
 _LOSSES = (UnavailableError, AbortedError, DeadlineExceededError)
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.05, 1.0
-_REPORT_SECONDS = 4.0
 
 
 @dataclass(slots=True)
@@ -104,7 +104,7 @@ class FailureClassifier:
             UnavailableError: tasks are absent for more than `start_seconds`; names them.
         """
         pause, begin = _SHORTEST_WAIT, anyio.current_time()
-        reported = False
+        wait = ChiefWait(self.session)
         with anyio.move_on_after(self.wait_seconds):
             while True:
                 absent: OpError | None = None
@@ -116,13 +116,12 @@ class FailureClassifier:
                     absent = error
                 if absent is not None and anyio.current_time() - begin > start_seconds:
                     raise absent
-                if absent is None and not reported and anyio.current_time() - begin > _REPORT_SECONDS:
-                    reported = True
-                    _LOG.warning("waiting for the chief to give variables their values")
+                await wait.look(absent)
                 await anyio.sleep(pause * (0.5 + self.restarts.draw() / 2))
                 pause = min(pause * 2, _LONGEST_WAIT)
         raise DeadlineExceededError(
             f"The chief has not given all variables their values within {self.wait_seconds:g} s.",
+            details=[f"The chief has failed: {line}" for line in wait.failure.splitlines()[:1]],
             hint="Does the chief run (is_chief=True), with a graph that has the same variables?",
         )
 
