@@ -7,7 +7,7 @@ called like it, and those of its part.
 from __future__ import annotations
 
 import importlib
-import importlib.util
+from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
 
@@ -144,7 +144,8 @@ class Inner(ModuleType):
 def _file(home: ModuleType, step: str) -> ModuleType | None:
     """Our own file of a name in a package, loaded if need be, or None: the answer can't depend on earlier imports."""
     name = f"{home.__name__}.{step}"
-    if not hasattr(home, "__path__") or importlib.util.find_spec(name) is None:
+    folders = getattr(home, "__path__", None)
+    if not folders or PathFinder.find_spec(name, folders) is None:
         return None
     return importlib.import_module(name)
 
