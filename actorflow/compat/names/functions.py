@@ -297,13 +297,15 @@ def function(
         input_signature: a `TensorSpec` for each argument; there is a single trace then, and other arguments are refused.
         autograph: whether Python's control flow on tensors is rewritten; a lambda, or a function without source, stays as it is.
         experimental_autograph_options: accepted for compatibility, without effect.
-        experimental_relax_shapes, experimental_compile: accepted for compatibility, without effect.
+        experimental_relax_shapes: whether calls that differ in the sizes of their tensors share a trace.
+        experimental_compile: accepted for compatibility, without effect.
         options: those of `af.function`. Numbers stay values of Python unless they say otherwise.
     """
     from actorflow.compat.autograph.conversion import convertible
 
     def decorate(python_function: Callable[..., Any]) -> Any:
         rewritten = convertible(python_function) if autograph else python_function
-        return af.function(rewritten, input_signature, **{"numbers_are_tensors": False, **options})
+        defaults = {"numbers_are_tensors": False, "experimental_relax_shapes": experimental_relax_shapes}
+        return af.function(rewritten, input_signature, **{**defaults, **options})
 
     return decorate if func is None else decorate(func)

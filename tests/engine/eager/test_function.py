@@ -268,6 +268,63 @@ def test_an_input_signature_fixes_the_trace_f119() -> None:
         f()
 
 
+@pytest.mark.parametrize("option", ["reduce_retracing", "experimental_relax_shapes"])
+def test_calls_that_differ_in_sizes_share_a_trace_if_asked(option: str) -> None:
+    shapes: list[Any] = []
+
+    @af.function(**{option: True})
+    def f(batch: dict[str, Any], scale: float) -> Any:
+        shapes.append(batch["x"].static_shape)
+        return af.reduce_sum(batch["x"] * batch["w"] * scale, axis=0)
+
+    def check(rows: int, columns: int) -> None:
+        x = np.random.default_rng(rows * 10 + columns).normal(size=(rows, columns)).astype(np.float32)
+        w = np.full(columns, 2.0, np.float32)
+        with af.GradientTape() as tape:
+            tensor = af.constant(x)
+            tape.watch(tensor)
+            total = f({"x": tensor, "w": w}, 3.0)
+        np.testing.assert_allclose(total.numpy(), (x * 6.0).sum(0), rtol=1e-5)
+        np.testing.assert_allclose(tape.gradient(total, tensor).numpy(), np.full_like(x, 6.0))
+
+    for rows in (4, 3, 4, 9, 1, 4):
+        check(rows, 5)
+    assert shapes == [(4, 5), (None, 5)], "the first sizes keep their own trace"
+    for columns in (6, 7, 8):
+        check(4, columns)
+    assert shapes[2:] == [(None, None)]
+    assert f.trace_count == 3
+
+
+@pytest.mark.filterwarnings("ignore:f was traced")
+def test_other_ranks_types_and_values_of_python_share_no_trace() -> None:
+    @af.function(reduce_retracing=True, static_argnames=["axis"])
+    def f(x: Any, axis: int) -> Any:
+        return af.reduce_max(x, axis=axis)
+
+    arguments = [
+        (shape, dtype, axis) for shape in ((2, 3), (2, 3, 4)) for dtype in (np.int32, np.float32) for axis in (0, 1)
+    ]
+    for shape, dtype, axis in arguments:
+        assert f(np.ones(shape, dtype), axis).shape == np.ones(shape).max(axis).shape
+    assert f.trace_count == len(arguments)
+    for shape, dtype, axis in 3 * arguments:
+        for rows in (5, 6):
+            assert f(np.ones((rows, *shape[1:]), dtype), axis).shape == np.ones((rows, *shape[1:])).max(axis).shape
+    assert f.trace_count == 2 * len(arguments)
+
+
+async def test_a_trace_with_open_sizes_is_awaited_and_freed() -> None:
+    f = af.function(lambda x: x + x, reduce_retracing=True)
+    for rows in (1, 2, 3):
+        assert (await f.run(np.ones(rows, np.float32))).shape == (rows,)
+    assert f.trace_count == 2
+    kept = weakref.ref(f)
+    del f
+    gc.collect()
+    assert kept() is None
+
+
 def test_a_concrete_function() -> None:
     @af.function
     def f(x: Any) -> Any:

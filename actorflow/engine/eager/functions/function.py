@@ -17,6 +17,7 @@ from actorflow.base.unpicklable import unpicklable
 from actorflow.engine.eager.functions.concrete import ConcreteFunction
 from actorflow.engine.eager.functions.func_graph import FuncGraph
 from actorflow.engine.eager.functions.home import ElsewhereError
+from actorflow.engine.eager.functions.open_shapes import OpenShapes
 from actorflow.engine.eager.functions.signature import BoundCall, FunctionSignature, TensorSpec, in_order
 from actorflow.engine.eager.tapes.recording import only
 from actorflow.errors import describe
@@ -66,6 +67,7 @@ class Function:
         numbers_are_tensors: bool,
         static: Sequence[str],
         target: str | None,
+        reduce_retracing: bool = False,
     ) -> None:
         """Made by `af.function`.
 
@@ -75,13 +77,15 @@ class Function:
             numbers_are_tensors: whether numbers of Python become tensors.
             static: names of arguments that stay values of Python.
             target: the target of the sessions that run it; None is this process.
+            reduce_retracing: whether calls that differ in sizes share a trace.
         """
         self.python_function = python_function
         functools.update_wrapper(self, python_function)
         self.input_signature = None if input_signature is None else tuple(input_signature)
-        self._options = (input_signature, numbers_are_tensors, static, target)
+        self._options = (input_signature, numbers_are_tensors, static, target, reduce_retracing)
         self._signature = FunctionSignature(python_function, input_signature, numbers_are_tensors, static)
         self._target = target
+        self._open = OpenShapes() if reduce_retracing and input_signature is None else None
         self._traces: OrderedDict[Any, ConcreteFunction] = OrderedDict()
         self._lock = forks.new_lock()
         self._count = 0
@@ -150,25 +154,30 @@ class Function:
 
     def _trace(self, call: BoundCall) -> ConcreteFunction:
         with self._lock:  # other threads wait for a trace that they need, too
-            return self._traces.get(call.key) or self._traced(call)
+            shared = None if self._open is None else self._open.trace_for(call)
+            return self._traces.get(call.key) or shared or self._traced(call)
 
     def _forget(self, call: BoundCall, concrete: ConcreteFunction) -> None:
         """Lets the next call like this one trace again."""
         with self._lock:
             if self._traces.get(call.key) is concrete:
                 del self._traces[call.key]
+            if self._open is not None:
+                self._open.forget(concrete)
 
     def _traced(self, call: BoundCall) -> ConcreteFunction:
         name = getattr(self.python_function, "__name__", "function")
         graph = FuncGraph(name, may_make=self._count == 0, target=self._target)
         symbols: list[Tensor] = []
+        shapes = None if self._open is None else self._open.shapes_for(call)
         tensors = iter(call.tensors)
 
         def symbol(label: str) -> Tensor:
             tensor = next(tensors)
             number = len(symbols)
             spec = self._signature.specs[number] if self._signature.specs is not None else tensor
-            placeholder = placeholder_op(dtype=spec.dtype, shape=spec.static_shape, name=_label(label))
+            shape = spec.static_shape if shapes is None else shapes[number]
+            placeholder = placeholder_op(dtype=spec.dtype, shape=shape, name=_label(label))
             symbols.append(placeholder)
             return placeholder
 
@@ -189,6 +198,8 @@ class Function:
         self._count += 1
         self._made.extend(graph.made)
         self._warn(call)
+        if self._open is not None and shapes is not None and self._open.keep(call, shapes, concrete):
+            return concrete
         self._traces[call.key] = concrete
         if len(self._traces) > _MOST_TRACES:
             self._traces.popitem(last=False)
@@ -218,7 +229,8 @@ class Function:
                     f"{getattr(self.python_function, '__name__', 'A function')} was traced {self._count} times, which takes far "
                     f"longer than a call: {why}.",
                     where=user_line(),
-                    hint="Pass tensors of one shape, or give input_signature=[af.TensorSpec(...)] with None for what differs.",
+                    hint="Pass tensors of one shape, or give reduce_retracing=True, or input_signature=[af.TensorSpec(...)] with "
+                    "None for what differs.",
                 ),
                 RetracingWarning,
                 stacklevel=3,
@@ -249,6 +261,7 @@ def function(
     numbers_are_tensors: bool | None = None,
     static_argnames: Sequence[str] = (),
     device: str | None = None,
+    reduce_retracing: bool = False,
 ) -> Any:
     """Lets a function of Python run as a compiled plan (`tf.function`).
 
@@ -271,7 +284,7 @@ def function(
         func: the function; without it a decorator is given.
         input_signature: a `TensorSpec` for each argument; there is one trace then, and other arguments are refused.
         autograph: accepted for compatibility; `if` and `while` of Python are not translated, so use `af.cond`, `af.while_loop`.
-        experimental_relax_shapes: accepted for compatibility, without effect.
+        experimental_relax_shapes: the older name of `reduce_retracing`.
         numbers_are_tensors: whether numbers of Python become tensors, so that another number is no other trace. They do unless
             the module that calls imports `actorflow.compat.v1`: there they stay numbers, as in TensorFlow. Truth values and
             texts stay as they are.
@@ -281,6 +294,9 @@ def function(
             its first call on, on the device of their first use: functions with this target and `load` change them, and reading
             one fetches its value. `af.train.Checkpoint` saves and restores them there. The connection stays open as long as the
             process.
+        reduce_retracing: whether calls that differ in the sizes of their tensors share a trace: the second size that comes is
+            traced with the sizes open that differ, and later sizes need no trace. Calls with the first sizes keep their own
+            trace, which is quicker.
         experimental_autograph_options, experimental_compile: accepted for compatibility, without effect.
 
     Raises:
@@ -292,7 +308,8 @@ def function(
     def decorate(python_function: Callable[..., Any]) -> Function:
         if not callable(python_function):
             raise TypeError(f"function() takes a function, but {python_function!r:.60} was given.")
-        return Function(python_function, input_signature, as_tensors, static_argnames, device)
+        opens = reduce_retracing or experimental_relax_shapes
+        return Function(python_function, input_signature, as_tensors, static_argnames, device, opens)
 
     return decorate if func is None else decorate(func)
 
