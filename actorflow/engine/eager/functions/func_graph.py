@@ -131,7 +131,7 @@ class FuncGraph(Graph):
         return entry[1]
 
     def lifted(self, initial_value: Any) -> Any:
-        """An initial value that may have nodes here, as one outside of the graph."""
+        """An initial value that may have nodes here, as a value outside of the graph may."""
         if not self._may_make:
             raise ValueError(
                 describe(

@@ -1,4 +1,4 @@
-"""`OpenShapes`: one trace for calls whose tensors differ in their sizes only (`reduce_retracing`)."""
+"""`OpenShapes`: a trace that calls share whose tensors differ in their sizes only (`reduce_retracing`)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class OpenShapes:
         self._families: dict[tuple[Any, ...], _Family] = {}
 
     def trace_for(self, call: BoundCall) -> ConcreteFunction | None:
-        """The trace with open sizes that a call fits, if there is one.
+        """The trace with open sizes that a call fits, or None.
 
         Args:
             call: a call that no trace is for exactly.
