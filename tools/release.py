@@ -29,7 +29,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
-TOOLS = ("build", "setuptools", "numpy", "auditwheel", "abi3audit", "twine")
+TOOLS = ("build", "setuptools", "numpy", "auditwheel", "abi3audit", "twine", "deflate")
 VERSIONS = {
     "pyproject.toml": '\nversion = "{}"\n',
     "actorflow/__init__.py": '\n__version__ = "{}"\n',
@@ -147,6 +147,7 @@ def build(sources: Path) -> list[Path]:
                 "-m",
                 "auditwheel",
                 "repair",
+                "--strip",
                 "--wheel-dir",
                 str(DIST),
                 wheel,
@@ -154,6 +155,11 @@ def build(sources: Path) -> list[Path]:
             )
         else:
             shutil.copy(wheel, DIST)
+    sys.path.insert(0, str(ROOT / "tools"))
+    from pack_wheel import pack
+
+    for wheel in DIST.glob("*.whl"):
+        pack(wheel)
     return sorted(DIST.iterdir())
 
 
@@ -162,7 +168,6 @@ def check(files: Sequence[Path]) -> None:
     run(sys.executable, "-m", "twine", "check", "--strict", *files)
     native = [file for file in files if file.suffix == ".whl" and "none-any" not in file.name]
     run(sys.executable, "-m", "abi3audit", "--strict", *native)
-    sys.path.insert(0, str(ROOT / "tools"))
     from pythons import here  # the interpreters of `make test-pythons`
 
     for interpreter in here().values():
