@@ -7,7 +7,6 @@ takes it for the values, and where a program drops it.
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import gc
 import inspect
@@ -176,6 +175,8 @@ def _is_in_use(call: PendingCall) -> bool:
 
 def _of_task(holder: object) -> Mapping[str, Any]:
     """The attributes of a task, of which a dictionary may be all that refers to its coroutine."""
+    import asyncio  # not at the import of actorflow, which it would make longer by a fifth
+
     if asyncio.isfuture(holder):
         return {"_coro": getattr(holder, "_coro", None)}
     return holder if isinstance(holder, dict) else {}

@@ -3,7 +3,7 @@
     python tools/pack_wheel.py dist/*.whl    in their places; says what they took and take
 
 Each file stays a stream of deflate, which every installer reads. libdeflate (PyPI: `deflate`) tries more ways to write such a
-stream than zlib does, which builds wheels. Where it is not installed, zlib's best level packs them.
+stream than zlib does, which builds wheels. Zlib's best level packs them if libdeflate is not installed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 LOCAL = struct.Struct("<4s5H3I2H")
-"""What stands before a file: mark, version, flags, method, time, date, CRC, two sizes, lengths of the name and of more."""
+"""The header before a file: mark, version, flags, method, time, date, CRC, two sizes, lengths of the name and of more."""
 CENTRAL = struct.Struct("<4s6H3I5H2I")
 """The file's line in the list at the end: as above, with its attributes and its place."""
 END = struct.Struct("<4s4H2IH")

@@ -12,7 +12,7 @@ import time
 import weakref
 from typing import Any, Protocol
 
-from actorflow.base.process.interpreter import imports_of_others
+from actorflow.base.process.frames import imports_of_others
 from actorflow.errors import FailedPreconditionError, with_topic
 
 _MOST_SECONDS, _LOOK_SECONDS = 5.0, 1e-3

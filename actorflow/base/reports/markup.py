@@ -7,12 +7,18 @@ the page around it, so it fits light and dark pages. Long tables are cut, so a c
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 
 MOST_ROWS = 60
 _LINE = "rgba(128,128,128,.4)"
 _WIDTH, _HEIGHT, _ACROSS, _DOWN = 112, 26, 12, 22  # of a box of a picture, and the gaps between boxes, in px
 _LETTERS = 15
+
+
+def escape(text: str) -> str:
+    """The text as HTML."""
+    import html  # its table of entities takes long to load, and few programs show HTML
+
+    return html.escape(text)
 
 
 def card(title: str, facts: Mapping[str, object], *parts: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from actorflow.base.process.interpreter import frame_of_program
+from actorflow.base.process.frames import frame_of_program
 from actorflow.errors import Where
 
 

@@ -6,7 +6,7 @@ import sys
 from types import ModuleType
 
 from actorflow.base import dialect
-from actorflow.base.process.interpreter import frame_of_program
+from actorflow.base.process.frames import frame_of_program
 from actorflow.public import public
 
 VERSION = "1.15.5"

@@ -9,8 +9,6 @@ from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
 
-import anyio
-
 from actorflow.base.reports.user_line import user_line
 from actorflow.errors import describe
 from actorflow.graph import scopes
@@ -108,6 +106,8 @@ class eager:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        import anyio  # not at the import of actorflow, as asyncio
+
         launches, self._launches = self._launches, None
         self.__exit__(kind, error, trace)
         launches.stopped = error is not None
@@ -154,6 +154,8 @@ class eager:
         from actorflow.base.process import machine
 
         if self._turns is None:
+            import anyio
+
             self._turns = anyio.Semaphore(self._threads)
         context, where, graph = copy_context(), user_line(), eager_graph()
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from actorflow.base.process.interpreter import awaits, frame_of_program
+from actorflow.base.process.frames import awaits, frame_of_program
 from actorflow.base.unpicklable import unpicklable
 from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.engine.session.engine import Engine

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from actorflow.base.process import interpreter
+from actorflow.base.process import frames, interpreter
 from actorflow.base.reports.user_line import user_line
 
 EVERY_WAY = pytest.mark.parametrize("way", interpreter.WAYS)
@@ -124,7 +124,7 @@ def test_a_call_that_is_awaited_is_told_from_the_others(line: str) -> None:
 
     def call(*_: Any, **__: Any) -> Done:
         frame = sys._getframe(1)
-        answers.append(interpreter.awaits(frame.f_code, frame.f_lasti))
+        answers.append(frames.awaits(frame.f_code, frame.f_lasti))
         return Done()
 
     answers: list[bool] = []
@@ -137,9 +137,9 @@ def test_a_call_that_is_awaited_is_told_from_the_others(line: str) -> None:
 
 
 def test_the_frame_of_the_program_is_the_innermost_outside_actorflow() -> None:
-    frame = interpreter.frame_of_program()
+    frame = frames.frame_of_program()
     assert frame is sys._getframe()
-    spaces: dict[str, Any] = {"__name__": "actorflow.inner", "look": interpreter.frame_of_program}
+    spaces: dict[str, Any] = {"__name__": "actorflow.inner", "look": frames.frame_of_program}
     exec("def call(): return look()", spaces)
     call: Callable[[], Any] = spaces["call"]
     assert call() is sys._getframe()
@@ -148,6 +148,6 @@ def test_the_frame_of_the_program_is_the_innermost_outside_actorflow() -> None:
 
 
 def test_a_python_without_frames_has_no_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interpreter, "_frame_at", None)
-    assert interpreter.frame_of_program() is None
+    monkeypatch.setattr(frames, "_frame_at", None)
+    assert frames.frame_of_program() is None
     assert user_line() is None
