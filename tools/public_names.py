@@ -13,9 +13,11 @@ import ast
 import sys
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from made_functions import MadeFunction, made_functions
 
 ROOT = Path(__file__).resolve().parent.parent
 CORE = Path("actorflow")
@@ -162,10 +164,15 @@ def table(places: dict[str, Places], summary: str) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def stub(names: Places, document: str, version: bool) -> str:
-    """The stub of a namespace: each name comes from where it is defined, with its type."""
+def stub(names: Places, document: str, version: bool, made: Mapping[str, MadeFunction]) -> str:
+    """The stub of a namespace: each name comes from where it is defined, with its type. The functions that are `made` of
+    classes are defined here."""
     imports: dict[str, list[str]] = defaultdict(list)
+    for needed, module in sorted({pair for function in made.values() for pair in function.imports.items()}):
+        imports[module].append(needed)
     for name, place in names.items():
+        if name in made:
+            continue
         module, colon, inner = place.partition(":")
         if colon and not inner:
             module, _, inner = module.rpartition(".")
@@ -173,8 +180,10 @@ def stub(names: Places, document: str, version: bool) -> str:
     lines = [f"# {HEADER}.", "", f'"""{document}"""', ""] if document else [f"# {HEADER}.", ""]
     for module in sorted(imports):
         lines += [f"from {module} import {entry}" for entry in sorted(imports[module])]
-    lines += ["", *(["__version__: str", ""] if version else []), "__all__ = ["]
-    return "\n".join([*lines, *(f'    "{name}",' for name in sorted(names)), "]", ""])
+    lines += ["", *(["__version__: str", ""] if version else [])]
+    for name in sorted(made):
+        lines += [made[name].text, ""]
+    return "\n".join([*lines, "__all__ = [", *(f'    "{name}",' for name in sorted(names)), "]", ""])
 
 
 def older_stub(file: Path, newer: str, names: Iterable[str]) -> str:
@@ -232,7 +241,15 @@ def generated(root: Path = ROOT) -> dict[Path, str]:
         text = source.read_text(encoding="utf-8") if source.is_file() else '""'
         document = ast.get_docstring(ast.parse(text), clean=False) or ""
         inside = source.relative_to(root).with_suffix(".pyi")
-        files[inside] = stub(names, document, version="\n__version__ = " in text)
+        made = {
+            name: function
+            for module in {place for place in names.values() if ":" not in place}
+            for name, function in made_functions(root, module).items()
+            if names.get(name) == module
+        }
+        if made and path.startswith("tf."):  # the stub of `af` has them
+            names, made = {**names, **dict.fromkeys(made, modules["af" + path.removeprefix("tf")])}, {}
+        files[inside] = stub(names, document, "\n__version__ = " in text, made)
     for name, place in mine["af"].items():
         if place.endswith(":") and place != f"actorflow.{name}:":
             files[CORE / f"{name}.pyi"] = f"# {HEADER}.\n\nfrom {place[:-1]} import *\n"

@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def tool() -> Any:
     """`tools/public_names.py` as a module."""
+    sys.path.append(str(ROOT / "tools"))
     spec = importlib.util.spec_from_file_location("public_names", ROOT / "tools" / "public_names.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -184,6 +185,21 @@ def test_mypy_accepts_a_program(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(600)
+def test_mypy_checks_the_arguments_of_functions_that_are_made_of_classes(tmp_path: Path) -> None:
+    dense, wrong_name, wrong_type, pooling, typo = checked(
+        tmp_path,
+        "reveal_type(af.layers.dense(inputs=af.ones([2, 3]), units=2, activation=af.nn.relu))",
+        "af.layers.dense(af.ones([2, 3]), unit=2)",
+        "af.layers.conv2d(af.ones([2, 8, 8, 3]), 'four', 3)",
+        "reveal_type(tf.layers.max_pooling2d(af.ones([2, 8, 8, 3]), 2, 2))",
+        "tf.layers.separable_conv2d(af.ones([2, 8, 8, 3]), 4, 3, depth_multipliers=2)",
+    )
+    assert dense == pooling == 'note: Revealed type is "actorflow.graph.tensor.Tensor"'
+    assert 'Unexpected keyword argument "unit" for "dense"' in wrong_name
+    assert 'Argument 2 to "conv2d" has incompatible type "str"; expected "int"' in wrong_type
+    assert 'Unexpected keyword argument "depth_multipliers" for "separable_conv2d"' in typo
+
+
 def test_mypy_knows_the_names_of_0x(tmp_path: Path) -> None:
     said = checked(
         tmp_path,
@@ -305,6 +321,35 @@ def test_what_is_made_from_marks(sources: Callable[[str], Path]) -> None:
     assert "from actorflow.graph.ops.mine import long as long" in files["actorflow/compat/v1/__init__.pyi"]
     assert "from actorflow.graph.ops.mine import long as short" in files["actorflow/compat/v1/nn.pyi"]
     assert '"CPU": "a.b:C"' in files["actorflow/base/registry/standard.py"]
+
+
+def test_a_function_that_is_made_of_a_class_has_the_arguments_of_its_constructor(
+    sources: Callable[[str], Path],
+) -> None:
+    root = sources("""
+        from actorflow.graph.ops.types import Size
+
+        def function_of(kind: type[Base]) -> Any:
+            def function(inputs: Size, *args: Any) -> Size: ...
+            return function
+
+        class Base:
+            def __init__(self, size: Size, name: str = "base", **inherited: Any) -> None: ...
+
+        class Layer(Base):
+            '''A layer.'''
+
+        layer = function_of(Layer)
+        public("af.nn", of="layer")
+    """)
+    (root / "actorflow/graph/ops/types.py").write_text("Size = int\n", encoding="utf-8")
+    files = {str(path): text for path, text in public_names.generated(root).items()}
+    stub = ast.parse(files["actorflow/nn.pyi"])
+    (function,) = (node for node in stub.body if isinstance(node, ast.FunctionDef))
+    assert function.name == "layer" and (ast.get_docstring(function) or "").startswith("A layer.")
+    assert ast.unparse(function.args) == "inputs: Size, size: Size, name: str='base'" and function.returns is not None
+    assert "from actorflow.graph.ops.types import Size\n" in files["actorflow/nn.pyi"]
+    assert "from actorflow.nn import layer as layer" in files["actorflow/compat/v1/nn.pyi"]
 
 
 def test_files_that_are_not_current_are_found(sources: Callable[[str], Path]) -> None:

@@ -1,5 +1,19 @@
 # `make names` writes this file from the marks in the sources.
 
+from actorflow.models.layers import average_pooling1d as average_pooling1d
+from actorflow.models.layers import average_pooling2d as average_pooling2d
+from actorflow.models.layers import average_pooling3d as average_pooling3d
+from actorflow.models.layers import conv1d as conv1d
+from actorflow.models.layers import conv2d as conv2d
+from actorflow.models.layers import conv2d_transpose as conv2d_transpose
+from actorflow.models.layers import conv3d as conv3d
+from actorflow.models.layers import conv3d_transpose as conv3d_transpose
+from actorflow.models.layers import dense as dense
+from actorflow.models.layers import max_pooling1d as max_pooling1d
+from actorflow.models.layers import max_pooling2d as max_pooling2d
+from actorflow.models.layers import max_pooling3d as max_pooling3d
+from actorflow.models.layers import separable_conv1d as separable_conv1d
+from actorflow.models.layers import separable_conv2d as separable_conv2d
 from actorflow.models.layers.batch_norm import BatchNormalization as BatchNormalization
 from actorflow.models.layers.convolution import Conv1D as Conv1D
 from actorflow.models.layers.convolution import Conv2D as Conv2D
@@ -7,23 +21,9 @@ from actorflow.models.layers.convolution import Conv3D as Conv3D
 from actorflow.models.layers.dropping import Dropout as Dropout
 from actorflow.models.layers.fully_connected import Dense as Dense
 from actorflow.models.layers.fully_connected import Flatten as Flatten
-from actorflow.models.layers.functions import average_pooling1d as average_pooling1d
-from actorflow.models.layers.functions import average_pooling2d as average_pooling2d
-from actorflow.models.layers.functions import average_pooling3d as average_pooling3d
 from actorflow.models.layers.functions import batch_normalization as batch_normalization
-from actorflow.models.layers.functions import conv1d as conv1d
-from actorflow.models.layers.functions import conv2d as conv2d
-from actorflow.models.layers.functions import conv2d_transpose as conv2d_transpose
-from actorflow.models.layers.functions import conv3d as conv3d
-from actorflow.models.layers.functions import conv3d_transpose as conv3d_transpose
-from actorflow.models.layers.functions import dense as dense
 from actorflow.models.layers.functions import dropout as dropout
 from actorflow.models.layers.functions import flatten as flatten
-from actorflow.models.layers.functions import max_pooling1d as max_pooling1d
-from actorflow.models.layers.functions import max_pooling2d as max_pooling2d
-from actorflow.models.layers.functions import max_pooling3d as max_pooling3d
-from actorflow.models.layers.functions import separable_conv1d as separable_conv1d
-from actorflow.models.layers.functions import separable_conv2d as separable_conv2d
 from actorflow.models.layers.input_spec import InputSpec as InputSpec
 from actorflow.models.layers.layer import Layer as Layer
 from actorflow.models.layers.pooling import AveragePooling1D as AveragePooling1D

@@ -23,6 +23,15 @@ state.py            `LayerState`: the values of a layer, and which losses and up
 transposed.py       transposed convolutions
 """
 
+from actorflow.graph.tensor import Tensor
+from actorflow.graph.tensor import TensorLike
+from actorflow.models.layers.arguments import Activation
+from actorflow.models.layers.arguments import Constraint
+from actorflow.models.layers.arguments import Dtype
+from actorflow.models.layers.arguments import Initializer
+from actorflow.models.layers.arguments import Regularizer
+from actorflow.models.layers.arguments import Sizes
+from actorflow.models.layers.arguments import ZEROS
 from actorflow.models.layers.batch_norm import BatchNormalization as BatchNormalization
 from actorflow.models.layers.convolution import Conv1D as Conv1D
 from actorflow.models.layers.convolution import Conv2D as Conv2D
@@ -30,23 +39,9 @@ from actorflow.models.layers.convolution import Conv3D as Conv3D
 from actorflow.models.layers.dropping import Dropout as Dropout
 from actorflow.models.layers.fully_connected import Dense as Dense
 from actorflow.models.layers.fully_connected import Flatten as Flatten
-from actorflow.models.layers.functions import average_pooling1d as average_pooling1d
-from actorflow.models.layers.functions import average_pooling2d as average_pooling2d
-from actorflow.models.layers.functions import average_pooling3d as average_pooling3d
 from actorflow.models.layers.functions import batch_normalization as batch_normalization
-from actorflow.models.layers.functions import conv1d as conv1d
-from actorflow.models.layers.functions import conv2d as conv2d
-from actorflow.models.layers.functions import conv2d_transpose as conv2d_transpose
-from actorflow.models.layers.functions import conv3d as conv3d
-from actorflow.models.layers.functions import conv3d_transpose as conv3d_transpose
-from actorflow.models.layers.functions import dense as dense
 from actorflow.models.layers.functions import dropout as dropout
 from actorflow.models.layers.functions import flatten as flatten
-from actorflow.models.layers.functions import max_pooling1d as max_pooling1d
-from actorflow.models.layers.functions import max_pooling2d as max_pooling2d
-from actorflow.models.layers.functions import max_pooling3d as max_pooling3d
-from actorflow.models.layers.functions import separable_conv1d as separable_conv1d
-from actorflow.models.layers.functions import separable_conv2d as separable_conv2d
 from actorflow.models.layers.input_spec import InputSpec as InputSpec
 from actorflow.models.layers.layer import Layer as Layer
 from actorflow.models.layers.pooling import AveragePooling1D as AveragePooling1D
@@ -59,6 +54,301 @@ from actorflow.models.layers.separable import SeparableConv1D as SeparableConv1D
 from actorflow.models.layers.separable import SeparableConv2D as SeparableConv2D
 from actorflow.models.layers.transposed import Conv2DTranspose as Conv2DTranspose
 from actorflow.models.layers.transposed import Conv3DTranspose as Conv3DTranspose
+
+def average_pooling1d(
+    inputs: TensorLike,
+    pool_size: Sizes,
+    strides: Sizes | None,
+    padding: str = 'valid',
+    data_format: str = 'channels_last',
+    name: str | None = None,
+) -> Tensor:
+    """The mean of each window of sequences [batch, steps, channels] (`tf.layers.average_pooling1d`).
+
+    Makes an `af.layers.AveragePooling1D` and calls it.
+    """
+
+def average_pooling2d(
+    inputs: TensorLike,
+    pool_size: Sizes,
+    strides: Sizes | None,
+    padding: str = 'valid',
+    data_format: str = 'channels_last',
+    name: str | None = None,
+) -> Tensor:
+    """The mean of each window of images [batch, height, width, channels] (`tf.layers.average_pooling2d`).
+
+    Makes an `af.layers.AveragePooling2D` and calls it.
+    """
+
+def average_pooling3d(
+    inputs: TensorLike,
+    pool_size: Sizes,
+    strides: Sizes | None,
+    padding: str = 'valid',
+    data_format: str = 'channels_last',
+    name: str | None = None,
+) -> Tensor:
+    """The mean of each window of volumes [batch, depth, height, width, channels] (`tf.layers.average_pooling3d`).
+
+    Makes an `af.layers.AveragePooling3D` and calls it.
+    """
+
+def conv1d(
+    inputs: TensorLike,
+    filters: int,
+    kernel_size: Sizes,
+    strides: Sizes = 1,
+    padding: str = 'valid',
+    data_format: str = 'channels_last',
+    dilation_rate: Sizes = 1,
+    activation: Activation = None,
+    use_bias: bool = True,
+    kernel_initializer: Initializer = None,
+    bias_initializer: Initializer = ZEROS,
+    kernel_regularizer: Regularizer = None,
+    bias_regularizer: Regularizer = None,
+    activity_regularizer: Regularizer = None,
+    kernel_constraint: Constraint = None,
+    bias_constraint: Constraint = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: bool | None = None,
+    dtype: Dtype = None,
+) -> Tensor:
+    """A convolution of sequences [batch, steps, channels] (`tf.layers.conv1d`).
+
+    Makes an `af.layers.Conv1D` and calls it.
+    """
+
+def conv2d(
+    inputs: TensorLike,
+    filters: int,
+    kernel_size: Sizes,
+    strides: Sizes = 1,
+    padding: str = 'valid',
+    data_format: str = 'channels_last',
+    dilation_rate: Sizes = 1,
+    activation: Activation = None,
+    use_bias: bool = True,
+    kernel_initializer: Initializer = None,
+    bias_initializer: Initializer = ZEROS,
+    kernel_regularizer: Regularizer = None,
+    bias_regularizer: Regularizer = None,
+    activity_regularizer: Regularizer = None,
+    kernel_constraint: Constraint = None,
+    bias_constraint: Constraint = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: bool | None = None,
+    dtype: Dtype = None,
+) -> Tensor:
+    """A convolution of images [batch, height, width, channels] (`tf.layers.conv2d`).
+
+    Makes an `af.layers.Conv2D` and calls it.
+    """
+
+def conv2d_transpose(
+    inputs: TensorLike,
+    filters: int,
+    kernel_size: Sizes,
+    strides: Sizes = 1,
+    padding: str = 'valid',
+    data_format: str = 'channels_last',
+    activation: Activation = None,
+    use_bias: bool = True,
+    kernel_initializer: Initializer = None,
+    bias_initializer: Initializer = ZEROS,
+    kernel_regularizer: Regularizer = None,
+    bias_regularizer: Regularizer = None,
+    activity_regularizer: Regularizer = None,
+    kernel_constraint: Constraint = None,
+    bias_constraint: Constraint = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: bool | None = None,
+    dtype: Dtype = None,
+) -> Tensor:
+    """A transposed convolution of images [batch, height, width, channels] (`tf.layers.conv2d_transpose`).
+
+    Makes an `af.layers.Conv2DTranspose` and calls it.
+    """
+
+def conv3d(
+    inputs: TensorLike,
+    filters: int,
+    kernel_size: Sizes,
+    strides: Sizes = 1,
+    padding: str = 'valid',
+    data_format: str = 'channels_last',
+    dilation_rate: Sizes = 1,
+    activation: Activation = None,
+    use_bias: bool = True,
+    kernel_initializer: Initializer = None,
+    bias_initializer: Initializer = ZEROS,
+    kernel_regularizer: Regularizer = None,
+    bias_regularizer: Regularizer = None,
+    activity_regularizer: Regularizer = None,
+    kernel_constraint: Constraint = None,
+    bias_constraint: Constraint = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: bool | None = None,
+    dtype: Dtype = None,
+) -> Tensor:
+    """A convolution of volumes [batch, depth, height, width, channels] (`tf.layers.conv3d`).
+
+    Makes an `af.layers.Conv3D` and calls it.
+    """
+
+def conv3d_transpose(
+    inputs: TensorLike,
+    filters: int,
+    kernel_size: Sizes,
+    strides: Sizes = 1,
+    padding: str = 'valid',
+    data_format: str = 'channels_last',
+    activation: Activation = None,
+    use_bias: bool = True,
+    kernel_initializer: Initializer = None,
+    bias_initializer: Initializer = ZEROS,
+    kernel_regularizer: Regularizer = None,
+    bias_regularizer: Regularizer = None,
+    activity_regularizer: Regularizer = None,
+    kernel_constraint: Constraint = None,
+    bias_constraint: Constraint = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: bool | None = None,
+    dtype: Dtype = None,
+) -> Tensor:
+    """A transposed convolution of volumes [batch, depth, height, width, channels] (`tf.layers.conv3d_transpose`).
+
+    Makes an `af.layers.Conv3DTranspose` and calls it.
+    """
+
+def dense(
+    inputs: TensorLike,
+    units: int,
+    activation: Activation = None,
+    use_bias: bool = True,
+    kernel_initializer: Initializer = None,
+    bias_initializer: Initializer = ZEROS,
+    kernel_regularizer: Regularizer = None,
+    bias_regularizer: Regularizer = None,
+    activity_regularizer: Regularizer = None,
+    kernel_constraint: Constraint = None,
+    bias_constraint: Constraint = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: bool | None = None,
+    dtype: Dtype = None,
+) -> Tensor:
+    """activation(inputs · kernel + bias), over the last dimension of `inputs` (`tf.layers.dense`).
+
+    Makes an `af.layers.Dense` and calls it.
+    """
+
+def max_pooling1d(
+    inputs: TensorLike,
+    pool_size: Sizes,
+    strides: Sizes | None,
+    padding: str = 'valid',
+    data_format: str = 'channels_last',
+    name: str | None = None,
+) -> Tensor:
+    """The largest element of each window of sequences [batch, steps, channels] (`tf.layers.max_pooling1d`).
+
+    Makes an `af.layers.MaxPooling1D` and calls it.
+    """
+
+def max_pooling2d(
+    inputs: TensorLike,
+    pool_size: Sizes,
+    strides: Sizes | None,
+    padding: str = 'valid',
+    data_format: str = 'channels_last',
+    name: str | None = None,
+) -> Tensor:
+    """The largest element of each window of images [batch, height, width, channels] (`tf.layers.max_pooling2d`).
+
+    Makes an `af.layers.MaxPooling2D` and calls it.
+    """
+
+def max_pooling3d(
+    inputs: TensorLike,
+    pool_size: Sizes,
+    strides: Sizes | None,
+    padding: str = 'valid',
+    data_format: str = 'channels_last',
+    name: str | None = None,
+) -> Tensor:
+    """The largest element of each window of volumes [batch, depth, height, width, channels] (`tf.layers.max_pooling3d`).
+
+    Makes an `af.layers.MaxPooling3D` and calls it.
+    """
+
+def separable_conv1d(
+    inputs: TensorLike,
+    filters: int,
+    kernel_size: Sizes,
+    strides: Sizes = 1,
+    padding: str = 'valid',
+    data_format: str = 'channels_last',
+    dilation_rate: Sizes = 1,
+    depth_multiplier: int = 1,
+    activation: Activation = None,
+    use_bias: bool = True,
+    depthwise_initializer: Initializer = None,
+    pointwise_initializer: Initializer = None,
+    bias_initializer: Initializer = ZEROS,
+    depthwise_regularizer: Regularizer = None,
+    pointwise_regularizer: Regularizer = None,
+    bias_regularizer: Regularizer = None,
+    activity_regularizer: Regularizer = None,
+    depthwise_constraint: Constraint = None,
+    pointwise_constraint: Constraint = None,
+    bias_constraint: Constraint = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: bool | None = None,
+    dtype: Dtype = None,
+) -> Tensor:
+    """A separable convolution of sequences [batch, steps, channels] (`tf.layers.separable_conv1d`).
+
+    Makes an `af.layers.SeparableConv1D` and calls it.
+    """
+
+def separable_conv2d(
+    inputs: TensorLike,
+    filters: int,
+    kernel_size: Sizes,
+    strides: Sizes = 1,
+    padding: str = 'valid',
+    data_format: str = 'channels_last',
+    dilation_rate: Sizes = 1,
+    depth_multiplier: int = 1,
+    activation: Activation = None,
+    use_bias: bool = True,
+    depthwise_initializer: Initializer = None,
+    pointwise_initializer: Initializer = None,
+    bias_initializer: Initializer = ZEROS,
+    depthwise_regularizer: Regularizer = None,
+    pointwise_regularizer: Regularizer = None,
+    bias_regularizer: Regularizer = None,
+    activity_regularizer: Regularizer = None,
+    depthwise_constraint: Constraint = None,
+    pointwise_constraint: Constraint = None,
+    bias_constraint: Constraint = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: bool | None = None,
+    dtype: Dtype = None,
+) -> Tensor:
+    """A separable convolution of images [batch, height, width, channels] (`tf.layers.separable_conv2d`).
+
+    Makes an `af.layers.SeparableConv2D` and calls it.
+    """
 
 __all__ = [
     "AveragePooling1D",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from actorflow.base.shapes import ShapeLike, TensorShape, as_shape, show
 from actorflow.graph.ops.array.pad_tile import pad
 from actorflow.graph.ops.nn.activation import bias_add
 from actorflow.graph.ops.nn.conv.functions import convolution
 from actorflow.graph.ops.nn.conv.geometry import FORMATS
-from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.graph.tensor import Tensor
 from actorflow.graph.variables.variable import Variable
 from actorflow.models.layers.arguments import (
     ZEROS,
@@ -280,31 +280,3 @@ class Conv3D(Convolving):
     """
 
     rank = 3
-
-
-class ConvolutionCall(Protocol):
-    """A convolution of the inputs. The arguments are those of `af.layers.Conv1D`, `Conv2D` and `Conv3D`."""
-
-    def __call__(
-        self,
-        inputs: TensorLike,
-        filters: int,
-        kernel_size: Sizes,
-        strides: Sizes = 1,
-        padding: str = "valid",
-        data_format: str = "channels_last",
-        dilation_rate: Sizes = 1,
-        activation: Activation = None,
-        use_bias: bool = True,
-        kernel_initializer: Initializer = None,
-        bias_initializer: Initializer = ZEROS,
-        kernel_regularizer: Regularizer = None,
-        bias_regularizer: Regularizer = None,
-        activity_regularizer: Regularizer = None,
-        kernel_constraint: Constraint = None,
-        bias_constraint: Constraint = None,
-        trainable: bool = True,
-        name: str | None = None,
-        reuse: bool | None = None,
-        dtype: Dtype = None,
-    ) -> Tensor: ...

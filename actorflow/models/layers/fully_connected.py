@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import Any
 
 from actorflow.base.shapes import ShapeLike, TensorShape, as_shape, show
 from actorflow.graph.ops.array.shape import reshape, transpose
@@ -12,7 +12,7 @@ from actorflow.graph.ops.math.cast import cast
 from actorflow.graph.ops.math.matmul import matmul, tensordot
 from actorflow.graph.ops.math.reduction import reduce_prod
 from actorflow.graph.ops.nn.activation import bias_add
-from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.graph.tensor import Tensor
 from actorflow.models.layers.arguments import (
     ZEROS,
     Activation,
@@ -203,26 +203,3 @@ class Flatten(Layer):
         batch, *others = as_shape(input_shape) or (None, None)
         sizes = [size for size in others if size is not None]
         return TensorShape([batch, math.prod(sizes) if len(sizes) == len(others) else None])
-
-
-class DenseCall(Protocol):
-    """activation(inputs · kernel + bias), over the last dimension of `inputs`. The arguments are those of `af.layers.Dense`."""
-
-    def __call__(
-        self,
-        inputs: TensorLike,
-        units: int,
-        activation: Activation = None,
-        use_bias: bool = True,
-        kernel_initializer: Initializer = None,
-        bias_initializer: Initializer = ZEROS,
-        kernel_regularizer: Regularizer = None,
-        bias_regularizer: Regularizer = None,
-        activity_regularizer: Regularizer = None,
-        kernel_constraint: Constraint = None,
-        bias_constraint: Constraint = None,
-        trainable: bool = True,
-        name: str | None = None,
-        reuse: bool | None = None,
-        dtype: Dtype = None,
-    ) -> Tensor: ...

@@ -14,9 +14,9 @@ from actorflow.graph.structure.module import snake_case
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.models.layers.arguments import ONES, ZEROS, Constraint, Initializer, Regularizer
 from actorflow.models.layers.batch_norm import BatchNormalization
-from actorflow.models.layers.convolution import Conv1D, Conv2D, Conv3D, ConvolutionCall
+from actorflow.models.layers.convolution import Conv1D, Conv2D, Conv3D
 from actorflow.models.layers.dropping import Dropout
-from actorflow.models.layers.fully_connected import Dense, DenseCall, Flatten
+from actorflow.models.layers.fully_connected import Dense, Flatten
 from actorflow.models.layers.layer import Layer
 from actorflow.models.layers.pooling import (
     AveragePooling1D,
@@ -25,10 +25,9 @@ from actorflow.models.layers.pooling import (
     MaxPooling1D,
     MaxPooling2D,
     MaxPooling3D,
-    PoolingCall,
 )
-from actorflow.models.layers.separable import SeparableCall, SeparableConv1D, SeparableConv2D
-from actorflow.models.layers.transposed import Conv2DTranspose, Conv3DTranspose, TransposedCall
+from actorflow.models.layers.separable import SeparableConv1D, SeparableConv2D
+from actorflow.models.layers.transposed import Conv2DTranspose, Conv3DTranspose
 from actorflow.public import public
 
 
@@ -57,7 +56,7 @@ def function_of(kind: type[Layer], example: str) -> Any:
     return function
 
 
-dense: DenseCall = function_of(
+dense = function_of(
     Dense,
     """
     >>> x = af.placeholder(af.float32, [None, 3])
@@ -65,7 +64,7 @@ dense: DenseCall = function_of(
     TensorShape([None, 2])
     """,
 )
-conv1d: ConvolutionCall = function_of(
+conv1d = function_of(
     Conv1D,
     """
     >>> sequences = af.placeholder(af.float32, [None, 100, 3])
@@ -73,7 +72,7 @@ conv1d: ConvolutionCall = function_of(
     TensorShape([None, 96, 8])
     """,
 )
-conv2d: ConvolutionCall = function_of(
+conv2d = function_of(
     Conv2D,
     """
     >>> images = af.placeholder(af.float32, [None, 28, 28, 1])
@@ -81,7 +80,7 @@ conv2d: ConvolutionCall = function_of(
     TensorShape([None, 28, 28, 32])
     """,
 )
-conv3d: ConvolutionCall = function_of(
+conv3d = function_of(
     Conv3D,
     """
     >>> volumes = af.placeholder(af.float32, [None, 16, 32, 32, 1])
@@ -89,7 +88,7 @@ conv3d: ConvolutionCall = function_of(
     TensorShape([None, 7, 15, 15, 4])
     """,
 )
-conv2d_transpose: TransposedCall = function_of(
+conv2d_transpose = function_of(
     Conv2DTranspose,
     """
     >>> small = af.placeholder(af.float32, [None, 7, 7, 64])
@@ -97,7 +96,7 @@ conv2d_transpose: TransposedCall = function_of(
     TensorShape([None, 14, 14, 32])
     """,
 )
-conv3d_transpose: TransposedCall = function_of(
+conv3d_transpose = function_of(
     Conv3DTranspose,
     """
     >>> small = af.placeholder(af.float32, [None, 4, 4, 4, 8])
@@ -105,7 +104,7 @@ conv3d_transpose: TransposedCall = function_of(
     TensorShape([None, 8, 8, 8, 4])
     """,
 )
-separable_conv1d: SeparableCall = function_of(
+separable_conv1d = function_of(
     SeparableConv1D,
     """
     >>> sequences = af.placeholder(af.float32, [None, 100, 3])
@@ -113,7 +112,7 @@ separable_conv1d: SeparableCall = function_of(
     TensorShape([None, 100, 8])
     """,
 )
-separable_conv2d: SeparableCall = function_of(
+separable_conv2d = function_of(
     SeparableConv2D,
     """
     >>> images = af.placeholder(af.float32, [None, 28, 28, 3])
@@ -121,7 +120,7 @@ separable_conv2d: SeparableCall = function_of(
     TensorShape([None, 26, 26, 16])
     """,
 )
-max_pooling1d: PoolingCall = function_of(
+max_pooling1d = function_of(
     MaxPooling1D,
     """
     >>> af.layers.max_pooling1d(af.constant([[[1.0], [3.0], [2.0], [8.0]]]), pool_size=2, strides=2)
@@ -129,7 +128,7 @@ max_pooling1d: PoolingCall = function_of(
       [8.]]]
     """,
 )
-max_pooling2d: PoolingCall = function_of(
+max_pooling2d = function_of(
     MaxPooling2D,
     """
     >>> images = af.placeholder(af.float32, [None, 28, 28, 32])
@@ -137,7 +136,7 @@ max_pooling2d: PoolingCall = function_of(
     TensorShape([None, 14, 14, 32])
     """,
 )
-max_pooling3d: PoolingCall = function_of(
+max_pooling3d = function_of(
     MaxPooling3D,
     """
     >>> volumes = af.placeholder(af.float32, [None, 8, 16, 16, 3])
@@ -145,7 +144,7 @@ max_pooling3d: PoolingCall = function_of(
     TensorShape([None, 4, 8, 8, 3])
     """,
 )
-average_pooling1d: PoolingCall = function_of(
+average_pooling1d = function_of(
     AveragePooling1D,
     """
     >>> af.layers.average_pooling1d(af.constant([[[1.0], [3.0], [2.0], [8.0]]]), pool_size=2, strides=2)
@@ -153,7 +152,7 @@ average_pooling1d: PoolingCall = function_of(
       [5.]]]
     """,
 )
-average_pooling2d: PoolingCall = function_of(
+average_pooling2d = function_of(
     AveragePooling2D,
     """
     >>> images = af.placeholder(af.float32, [None, 28, 28, 32])
@@ -161,7 +160,7 @@ average_pooling2d: PoolingCall = function_of(
     TensorShape([None, 14, 14, 32])
     """,
 )
-average_pooling3d: PoolingCall = function_of(
+average_pooling3d = function_of(
     AveragePooling3D,
     """
     >>> volumes = af.placeholder(af.float32, [None, 8, 16, 16, 3])

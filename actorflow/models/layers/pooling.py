@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from actorflow.base.shapes import ShapeLike, TensorShape, as_shape
 from actorflow.graph.ops.nn.pooling.functions import (
@@ -14,7 +14,7 @@ from actorflow.graph.ops.nn.pooling.functions import (
     max_pool1d,
     max_pool3d,
 )
-from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.graph.tensor import Tensor
 from actorflow.models.layers.arguments import Sizes, layout_of, padding_of, sizes
 from actorflow.models.layers.convolution import Windows, output_size
 from actorflow.models.layers.input_spec import InputSpec
@@ -153,17 +153,3 @@ class AveragePooling3D(Pooling):
 
     rank = 3
     pool = staticmethod(avg_pool3d)
-
-
-class PoolingCall(Protocol):
-    """The largest element or the mean of each window. The arguments are those of `af.layers.MaxPooling2D` and its like."""
-
-    def __call__(
-        self,
-        inputs: TensorLike,
-        pool_size: Sizes,
-        strides: Sizes | None,
-        padding: str = "valid",
-        data_format: str = "channels_last",
-        name: str | None = None,
-    ) -> Tensor: ...

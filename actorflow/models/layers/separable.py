@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from actorflow.graph.ops.array.shape import expand_dims, squeeze
 from actorflow.graph.ops.nn.conv.depthwise import separable_conv2d
-from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.graph.tensor import Tensor
 from actorflow.models.layers.arguments import (
     ZEROS,
     Activation,
@@ -162,35 +162,3 @@ class SeparableConv2D(Separating):
     """
 
     rank = 2
-
-
-class SeparableCall(Protocol):
-    """Each channel convolved by itself, then a mix of channels. The arguments are those of `af.layers.SeparableConv2D`."""
-
-    def __call__(
-        self,
-        inputs: TensorLike,
-        filters: int,
-        kernel_size: Sizes,
-        strides: Sizes = 1,
-        padding: str = "valid",
-        data_format: str = "channels_last",
-        dilation_rate: Sizes = 1,
-        depth_multiplier: int = 1,
-        activation: Activation = None,
-        use_bias: bool = True,
-        depthwise_initializer: Initializer = None,
-        pointwise_initializer: Initializer = None,
-        bias_initializer: Initializer = ZEROS,
-        depthwise_regularizer: Regularizer = None,
-        pointwise_regularizer: Regularizer = None,
-        bias_regularizer: Regularizer = None,
-        activity_regularizer: Regularizer = None,
-        depthwise_constraint: Constraint = None,
-        pointwise_constraint: Constraint = None,
-        bias_constraint: Constraint = None,
-        trainable: bool = True,
-        name: str | None = None,
-        reuse: bool | None = None,
-        dtype: Dtype = None,
-    ) -> Tensor: ...

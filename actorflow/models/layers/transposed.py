@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from actorflow.base.shapes import ShapeLike, TensorShape
 from actorflow.graph.ops.array.join import stack
 from actorflow.graph.ops.array.shape import shape as shape_of
 from actorflow.graph.ops.nn.conv.transpose import conv2d_transpose, conv3d_transpose
-from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.graph.tensor import Tensor
 from actorflow.models.layers.arguments import ZEROS, Activation, Constraint, Dtype, Initializer, Regularizer, Sizes
 from actorflow.models.layers.convolution import Convolving
 from actorflow.public import public
@@ -160,30 +160,3 @@ class Conv3DTranspose(Transposing):
 
     rank = 3
     transpose = staticmethod(conv3d_transpose)
-
-
-class TransposedCall(Protocol):
-    """A transposed convolution of the inputs. The arguments are those of `af.layers.Conv2DTranspose` and `Conv3DTranspose`."""
-
-    def __call__(
-        self,
-        inputs: TensorLike,
-        filters: int,
-        kernel_size: Sizes,
-        strides: Sizes = 1,
-        padding: str = "valid",
-        data_format: str = "channels_last",
-        activation: Activation = None,
-        use_bias: bool = True,
-        kernel_initializer: Initializer = None,
-        bias_initializer: Initializer = ZEROS,
-        kernel_regularizer: Regularizer = None,
-        bias_regularizer: Regularizer = None,
-        activity_regularizer: Regularizer = None,
-        kernel_constraint: Constraint = None,
-        bias_constraint: Constraint = None,
-        trainable: bool = True,
-        name: str | None = None,
-        reuse: bool | None = None,
-        dtype: Dtype = None,
-    ) -> Tensor: ...
