@@ -247,4 +247,4 @@ async def chaos(folder: Path, seed: int, *, mib: int, save_steps: int, pause: fl
                 await found.begin()
                 yield found
                 group.cancel_scope.cancel()
-            supervisor._is_changed = False  # no last checkpoint
+            supervisor._saves.is_changed = False  # no last checkpoint

@@ -172,7 +172,9 @@ class Resuming:
             case "kill":
                 world.crash(one, lose_files=False)
             case "kill amid a save":
-                await self._until(lambda: supervisor._beside._over and not supervisor._beside._over.is_set())
+                await self._until(
+                    lambda: supervisor._saves._beside._over and not supervisor._saves._beside._over.is_set()
+                )
                 begin, epoch = world.now, self._seen.epoch
                 world.crash(one, lose_files=False)
             case "kill amid a restore":

@@ -1,16 +1,22 @@
-"""When a checkpoint is due, by steps or by seconds (`SaveTimer`; paper section 3.3), and how it is written while steps go on
-(`SaveBeside`)."""
+"""`Checkpoints`: those of a training (paper section 3.3). `SaveTimer` says when a checkpoint is due, by steps or by seconds,
+and `SaveBeside` writes a checkpoint while steps go on."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 import anyio
 
 from actorflow.base.reports.logs import get_logger
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.errors import InvalidArgumentError
+from actorflow.training.supervisor.events import CheckpointSaved, Events
+from actorflow.training.supervisor.recovery.attempts import Attempt
+
+if TYPE_CHECKING:
+    from actorflow.training.supervisor.supervisor import Supervisor
 
 _LOG = get_logger("supervisor")
 
@@ -107,3 +113,110 @@ class SaveBeside:
         error, self._error = self._error, None
         if error is not None:
             raise error
+
+
+class Checkpoints:
+    """The checkpoints that a supervisor saves.
+
+    Args:
+        supervisor: of the training.
+        events: hear of each checkpoint.
+        timer: says when a checkpoint is due.
+        generation: that of the present attempts.
+        is_on: whether this supervisor saves any.
+        is_beside: whether steps go on while a periodic checkpoint is written.
+    """
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        events: Events,
+        timer: SaveTimer,
+        generation: Callable[[], int],
+        *,
+        is_on: bool,
+        is_beside: bool,
+    ) -> None:
+        self._supervisor, self._events, self._timer = supervisor, events, timer
+        self.is_on, self._is_beside = is_on, is_beside
+        self._beside = SaveBeside()
+        self._generation, self._begun_in = generation, 0
+        self.is_changed = False
+        """Whether something was run since the last checkpoint."""
+
+    def begin(self, step: int) -> None:
+        """Training begins, or goes on, at this step, whose values a checkpoint has."""
+        self._timer.begin(step, anyio.current_time())
+        self.is_changed = False
+
+    async def save(self) -> str:
+        """Saves a checkpoint now, and gives its path. Raises as `Supervisor.save`."""
+        supervisor = self._supervisor
+        step = await supervisor.guarded(lambda: supervisor.model.step(supervisor.session))
+        return await supervisor.guarded(lambda: self.write(step))
+
+    async def between_steps(self, attempt: Attempt, step: int, *, ends: bool) -> None:
+        """Saves a checkpoint if it is due, or training `ends`. Raises why a checkpoint could not be saved."""
+        guarded = self._supervisor.guarded
+        is_due = self._timer.is_due(step, anyio.current_time())
+        await self.until_written(attempt, wait=is_due or ends)
+        if not (is_due or ends) or step == self._timer.saved_step:
+            return
+        if ends or not self._is_beside:
+            await guarded(lambda: self.write(step))
+        else:
+            self._begun_in = attempt.generation
+            await self._beside.begin(lambda taken: guarded(lambda: self.write(step, taken)))
+
+    async def until_written(self, attempt: Attempt | None, *, wait: bool = True) -> None:
+        """Raises why the last checkpoint could not be written. Steps that a loss has ended, it takes back as well."""
+        try:
+            if wait:
+                await self._beside.over()
+            else:
+                self._beside.check()
+        except Exception as error:
+            self.is_changed = True
+            if self._begun_in == self._generation():
+                if attempt is not None:
+                    attempt.failures.append(error)
+                raise
+
+    async def write(self, step: int, taken: Callable[[], object] = lambda: None) -> str:
+        """Writes a checkpoint of a step, and gives its path. `taken` is called when the values are taken."""
+
+        def go_on() -> None:
+            self._timer.saved(step, anyio.current_time())
+            self.is_changed = False
+            taken()
+
+        path = await self._supervisor.model.save(self._supervisor.session, step, go_on)
+        self._events.tell(CheckpointSaved, path, step)
+        return path
+
+    async def close(self, *, is_whole: bool, save: bool) -> None:
+        """Waits for the checkpoint that is being written. Saves a last checkpoint, if steps were made since the last.
+
+        Args:
+            is_whole: whether no task is lost.
+            save: whether a last checkpoint is wished.
+
+        Raises:
+            OpError: the last checkpoint could not be saved.
+        """
+        if not is_whole:
+            if save and self.is_changed:
+                _LOG.warning("no last checkpoint is made: something is lost, and not yet back")
+        elif not save:
+            await self._beside.end()
+        else:
+            await self.until_written(None)
+            if self.is_changed:
+                supervisor = self._supervisor
+                step = await supervisor.guarded(lambda: supervisor.model.step(supervisor.session))
+                if step != self._timer.saved_step:
+                    await supervisor.guarded(lambda: self.write(step))
+
+    async def end(self) -> None:
+        """Gives up what is being written."""
+        await self._beside.close()

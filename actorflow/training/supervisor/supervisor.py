@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import Any, TypeVar
 
 import anyio
@@ -15,7 +15,6 @@ from actorflow.base.unpicklable import unpicklable
 from actorflow.cluster.client.engine import RemoteEngine
 from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.config.spec import task_name
-from actorflow.cluster.master.graph_partitioner import task_of
 from actorflow.cluster.processes.local import LocalCluster
 from actorflow.cluster.wire.links import START_SECONDS
 from actorflow.engine.runtime.diagnostics.trace import Trace
@@ -26,27 +25,26 @@ from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
 from actorflow.models.train.saving.saver import Saver
 from actorflow.public import public
-from actorflow.training.supervisor.events import CheckpointSaved, Event, Events, ReplicasMapped, Restored
+from actorflow.training.supervisor.events import Event, Events, Restored
 from actorflow.training.supervisor.liveness import Life, Rules
 from actorflow.training.supervisor.logical_workers import LogicalWorkers
 from actorflow.training.supervisor.model_state import ModelState, check_arguments, checked_copies, folder_path
 from actorflow.training.supervisor.moving.doubt import Doubt
-from actorflow.training.supervisor.moving.move import MovesLater, StateMoves, jobs_of
+from actorflow.training.supervisor.moving.move import StateMoves
 from actorflow.training.supervisor.recovery.attempts import CURRENT, Attempt, Attempts
 from actorflow.training.supervisor.recovery.chief_failure import tell_failure
 from actorflow.training.supervisor.recovery.failure_classifier import FailureClassifier
 from actorflow.training.supervisor.recovery.manager import STEPS, RecoveryManager, chance
 from actorflow.training.supervisor.recovery.restarts import RestartPolicy, Restarts
 from actorflow.training.supervisor.recovery.run_gate import RunGate
-from actorflow.training.supervisor.saves import SaveBeside, SaveTimer
+from actorflow.training.supervisor.saves import Checkpoints, SaveTimer
+from actorflow.training.supervisor.task_roles import TaskRoles
 from actorflow.training.supervisor.watch import Watch
 
 T = TypeVar("T")
 _LOG = get_logger("supervisor")
 _SESSION_SECONDS = 30.0
 """So long its session waits for a task; a look at the chief's work is tried again then."""
-_MOVE_PAUSE = 10.0
-"""The pause before variables try to move again, as a multiple of the time that a try has taken."""
 
 
 @public("af", "af.supervisor")
@@ -123,20 +121,9 @@ class Supervisor:
     _doubt: Doubt
     _classifier: FailureClassifier
     _manager: RecoveryManager | None = None
-    _moves: StateMoves | None = None
-    _refused: frozenset[str] = frozenset()
-    """The tasks that wanted to leave and could not."""
-    _move_after = 0.0
-    """When variables may move again, by the clock of the event loop, after steps were under way that did not end."""
     _session: Session | None = None
-    _stateful: frozenset[str] | None = None
-    _beside_generation = 0
     _is_shared = False
     """Whether it is known that all tasks have the same folder."""
-    replicas: Mapping[str, tuple[int, ...]] = MappingProxyType({})
-    """The logical workers by the task that computes them; empty unless their number was given."""
-    _is_changed = False
-    """Whether something was run since the last checkpoint."""
 
     def __init__(
         self,
@@ -173,7 +160,7 @@ class Supervisor:
         self.graph = get_default_graph() if graph is None else graph
         self.is_chief = is_chief
         self._lost_seconds, self._copies = lost_seconds, checked_copies(copies)
-        self._workers = None if replicas is None else LogicalWorkers(self.graph, replicas)
+        workers = None if replicas is None else LogicalWorkers(self.graph, replicas)
         self.model = model or ModelState(
             self.graph,
             folder_path(checkpoint_dir),
@@ -193,11 +180,20 @@ class Supervisor:
         self._rules = rules or Rules()
         self._wait_seconds, self._start_seconds = wait_seconds, start_seconds
         self._session_options.setdefault("connect_timeout", min(_SESSION_SECONDS, start_seconds))
-        self._timer = SaveTimer(save_steps, save_seconds)
-        self._may_save = saves
-        self._beside, self._saves_beside = SaveBeside(), save_beside
         self._restarts = Restarts(restarts or RestartPolicy(), chance(seed))
         self._events = Events(machine.wall_time)
+        may_save = saves and is_chief and self.model.saver is not None and self.model.folder is not None
+        self._saves = Checkpoints(
+            self,
+            self._events,
+            SaveTimer(save_steps, save_seconds),
+            lambda: self._gate.generation,
+            is_on=may_save,
+            is_beside=save_beside,
+        )
+        self._roles = TaskRoles(
+            self, self._events, workers, is_strict=recovery == "all", is_local=self._cluster is not None
+        )
 
     # ---- from its start to its end
 
@@ -256,7 +252,7 @@ class Supervisor:
 
     def _master(self, cluster: LocalCluster) -> Target:
         """The task that runs the steps. Any worker may leave a training with logical workers; the coordinator stays."""
-        return cluster.target if self._workers is None else cluster.target_of(cluster.coordinator)
+        return cluster.target if self._roles.workers is None else cluster.target_of(cluster.coordinator)
 
     async def _watch(self, target: Target, engine: RemoteEngine) -> None:
         """Begins to watch the cluster, and waits until it is up."""
@@ -268,18 +264,13 @@ class Supervisor:
             start_seconds=self._start_seconds,
             folder=self.model.folder,
             restore=self._begin,
-            holds_state=self._holds_state,
-            keeps_variables=self._keeps_variables,
-            has_copies=self._has_copies,
-            on_members=self._on_members,
-            lost_seconds=None if self._workers is None else self._lost_seconds,
-            uses=self._uses,
-            job=None if self._workers is None else self._workers.job,
+            roles=self._roles,
+            lost_seconds=None if self._roles.workers is None else self._lost_seconds,
             on_abort=self._gate.turn_back,
             on_up=self._gate.open,
             on_failure=self._gate.fail,
         )
-        self._moves = StateMoves(
+        self._roles.moves = moves = StateMoves(
             self.graph,
             self.model.variables,
             self._copies,
@@ -289,7 +280,7 @@ class Supervisor:
             doubt=self._doubt,
         )
         self._manager = self._classifier.manager = await watch.begin(target, self._cluster, engine)
-        self._moves.manager = self._manager
+        moves.manager = self._manager
         await self._gate.wait()
 
     async def close(self, *, save: bool = True) -> None:
@@ -311,19 +302,8 @@ class Supervisor:
             OpError: the last checkpoint could not be saved.
         """
         try:
-            if not self._saves:
-                return
-            if not self._gate.is_open:
-                if save and self._is_changed:
-                    _LOG.warning("no last checkpoint is made: something is lost, and not yet back")
-            elif not save:
-                await self._beside.end()
-            else:
-                await self._until_written(None)
-                if self._is_changed:
-                    step = await self.guarded(lambda: self.model.step(self.session))
-                    if step != self._timer.saved_step:
-                        await self.guarded(lambda: self._save(step))
+            if self._saves.is_on:
+                await self._saves.close(is_whole=self._gate.is_open, save=save)
         finally:
             await self._end()
 
@@ -331,9 +311,9 @@ class Supervisor:
         with anyio.CancelScope(shield=True):
             self._events.close()
             try:
-                await self._beside.close()
-                if self._moves is not None:
-                    await self._moves.close()
+                await self._saves.end()
+                if self._roles.moves is not None:
+                    await self._roles.moves.close()
                 if self._manager is not None:
                     await self._manager.close()
             finally:
@@ -369,6 +349,11 @@ class Supervisor:
     def saver(self) -> Saver | None:
         """The saver; None without a `checkpoint_dir`."""
         return self.model.saver
+
+    @property
+    def replicas(self) -> Mapping[str, tuple[int, ...]]:
+        """The logical workers by the task that computes them; empty unless their number was given."""
+        return self._roles.replicas
 
     @property
     def epoch(self) -> int:
@@ -461,35 +446,8 @@ class Supervisor:
                 return attempt
 
     async def _follow_members(self) -> None:
-        """Moves variables, where tasks want to leave or have joined. It tries again later if steps are under way, and after a
-        loss. Tasks that can't leave are tried again when others want to leave, or tasks have joined or left."""
-        moves = self._moves
-        if moves is None or self._manager is None or self._workers is None:
-            return
-        moves.leave(self._manager.monitor.leaving)
-        leaving = frozenset(task for task in self._manager.monitor.leaving if self._keeps_variables(task))
-        if not leaving:
-            self._refused = leaving
-        if (begun := anyio.current_time()) < self._move_after:
-            return
-        tasks, jobs = leaving if leaving != self._refused else frozenset(), moves.take_joined(self._stateful or ())
-        if not tasks and not jobs:
-            return
-        try:
-            await self.level(tasks, jobs)
-        except MovesLater as error:
-            moves.put_back(jobs)
-            now = anyio.current_time()
-            self._move_after = now + _MOVE_PAUSE * (now - begun)
-            _LOG.info("variables move later", tasks=sorted(tasks), error=str(error))
-        except FailedPreconditionError as error:
-            if tasks:
-                moves.put_back(jobs)
-                self._refused = leaving
-            _LOG.warning("variables stay where they are", tasks=sorted(tasks), error=str(error))
-        except BaseException:
-            moves.put_back(jobs)
-            raise
+        if self._manager is not None:
+            await self._roles.follow(self._manager.monitor.leaving, self.level)
 
     async def _between_steps(self, attempt: Attempt, until: int | None) -> int:
         """Saves a checkpoint if it is due, and gives the global step."""
@@ -497,33 +455,11 @@ class Supervisor:
         try:
             await self._follow_members()
             step = await self.guarded(lambda: self.model.step(self.session))
-            ends = until is not None and step >= until
-            if self._saves:
-                is_due = self._timer.is_due(step, anyio.current_time())
-                await self._until_written(attempt, wait=is_due or ends)
-                if (is_due or ends) and step != self._timer.saved_step:
-                    if ends or not self._saves_beside:
-                        await self.guarded(lambda: self._save(step))
-                    else:
-                        self._beside_generation = attempt.generation
-                        await self._beside.begin(lambda taken: self.guarded(lambda: self._save(step, taken)))
+            if self._saves.is_on:
+                await self._saves.between_steps(attempt, step, ends=until is not None and step >= until)
             return step
         finally:
             attempt.reset()
-
-    async def _until_written(self, attempt: Attempt | None, *, wait: bool = True) -> None:
-        """Raises why the last checkpoint could not be written. Steps that a loss has ended, it takes back as well."""
-        try:
-            if wait:
-                await self._beside.over()
-            else:
-                self._beside.check()
-        except Exception as error:
-            self._is_changed = True
-            if self._beside_generation == self._gate.generation:
-                if attempt is not None:
-                    attempt.failures.append(error)
-                raise
 
     async def run(
         self,
@@ -553,8 +489,8 @@ class Supervisor:
                 restored step.
             OpError: any other error of `Session.run`.
         """
-        self._is_changed = True
-        moves = self._moves
+        self._saves.is_changed = True
+        moves = self._roles.moves
         if moves is not None and moves.keeps:
             return await self.guarded(lambda: moves.run(fetches, feeds, timeout=timeout, trace=trace))
 
@@ -591,10 +527,6 @@ class Supervisor:
 
     # ---- state
 
-    @property
-    def _saves(self) -> bool:
-        return self._may_save and self.is_chief and self.model.saver is not None and self.model.folder is not None
-
     async def save(self) -> str:
         """Saves a checkpoint now, and gives its path. Raises FailedPreconditionError without a `checkpoint_dir`.
 
@@ -606,8 +538,7 @@ class Supervisor:
             >>> path == af.train.latest_checkpoint("run")
             False
         """
-        step = await self.guarded(lambda: self.model.step(self.session))
-        return await self.guarded(lambda: self._save(step))
+        return await self._saves.save()
 
     async def scale(self, /, **jobs: int) -> None:
         """Changes how many tasks the cluster has, between two steps. A checkpoint is saved, tasks join and leave
@@ -634,7 +565,7 @@ class Supervisor:
             OpError: the checkpoint is not saved, or tasks don't come up; training goes on with those that are there.
         """
         cluster, manager = self._cluster, self._manager
-        if cluster is None or manager is None or not self._saves:
+        if cluster is None or manager is None or not self._saves.is_on:
             raise FailedPreconditionError(
                 "Only the chief of a LocalCluster with a checkpoint_dir changes its tasks.",
                 hint="Supervisor(cluster, checkpoint_dir=...)",
@@ -646,13 +577,13 @@ class Supervisor:
             )
         present = {job: cluster.spec.task_indices(job) for job in jobs if job in cluster.spec.jobs}
         leaving = [task_name(job, index) for job, indices in present.items() for index in indices[max(jobs[job], 0) :]]
-        if self._workers is not None:
+        if self._roles.workers is not None:
             grown = {job: max(count, len(present.get(job, ()))) for job, count in jobs.items()}
             await manager.let_change([], lambda: cluster.scale(saved=False, **grown))
             await self.level(leaving, [job for job, count in grown.items() if count > len(present.get(job, ()))])
             await manager.let_change(leaving, lambda: cluster.scale(saved=False, **jobs))
             return
-        await self._until_written(None)
+        await self._saves.until_written(None)
         await self.save()
         await manager.change_tasks(leaving, lambda: cluster.scale(saved=True, **jobs))
         await self._gate.wait()
@@ -680,86 +611,27 @@ class Supervisor:
             FailedPreconditionError: something can't leave its task, for it asks for the task by its number, or is a table or a
                 queue; its name is said. Or steps or partial runs are under way that wait for something.
         """
-        moves = self._moves
-        if moves is None:
-            return
-        async with moves.turn:
-            moves.leave({*leaving, *moves.manager.monitor.leaving})
-            jobs = jobs_of(self._stateful or ()) & frozenset(jobs)
-            if jobs or any(map(self._keeps_variables, leaving)):
-                attempt = CURRENT.get()
-                await self._until_written(attempt if attempt is not None and attempt.supervisor is self else None)
-                sources = await self.guarded(lambda: moves.move(leaving, jobs))
-                self._stateful = moves.settled()
-                await moves.drop(sources)
-
-    async def _save(self, step: int, taken: Callable[[], object] = lambda: None) -> str:
-        def go_on() -> None:
-            self._timer.saved(step, anyio.current_time())
-            self._is_changed = False
-            taken()
-
-        path = await self.model.save(self.session, step, go_on)
-        self._events.tell(CheckpointSaved, path, step)
-        return path
+        await self._roles.level(leaving, jobs, self._saves)
 
     async def _begin(self) -> None:
-        """Training can begin, or go on."""
-        path, step, has_copies = await self._prepare()
-        if (
-            path is None and not has_copies and self._saves
-        ):  # to go back to until the first periodic save, random counters included
-            await self._save(step)
-
-    async def _prepare(self) -> tuple[str | None, int, bool]:
-        """Gives variables their values: those of a checkpoint, whose path is in the result, of copies, as the result says, or
-        initial values."""
+        """Training can begin, or go on, with the values of a checkpoint, of copies, or initial values."""
         if not self._is_shared:
             await self.model.check_folder(self.session)
             self._is_shared = True
-        has_copies = False
+        roles, has_copies = self._roles, False
 
         async def from_copies() -> bool:
             nonlocal has_copies
-            has_copies = self._moves is not None and await self._moves.restore()
+            has_copies = roles.moves is not None and await roles.moves.restore()
             return has_copies
 
         path, step = await self.model.prepare(self.session, from_copies)
         if not has_copies:  # else the last checkpoint is that of before
-            self._timer.begin(step, anyio.current_time())
-            self._is_changed = False
-        if self._moves is not None:
-            self._stateful = self._moves.settled()
+            self._saves.begin(step)
+        if roles.moves is not None:
+            roles.stateful = roles.moves.settled()
         self._events.tell(Restored, path, step, self.epoch, has_copies)
-        self._map_replicas([d.name for d in self.session.list_devices()] if self._manager is None else self.lives)
-        return path, step, has_copies
-
-    def _on_members(self, tasks: Collection[str]) -> None:
-        self._refused = frozenset()  # what could not leave may have somewhere to go now
-        if self._moves is not None:
-            self._moves.changed(tasks)
-        self._map_replicas(tasks)
-
-    def _map_replicas(self, tasks: Collection[str]) -> None:
-        """Tells which task computes which logical workers, if that has changed."""
-        if self._workers is not None:
-            mapping = self._workers.tasks(tasks)
-            if mapping != self.replicas:
-                self.replicas = mapping
-                self._events.tell(ReplicasMapped, mapping)
-
-    def _keeps_variables(self, task: str) -> bool:
-        return self._stateful is None or task in self._stateful
-
-    def _has_copies(self, task: str) -> bool:
-        """Whether variables of a task that is lost can go to other tasks, which have their values."""
-        moves = self._moves
-        return moves is not None and moves.keeps and not moves.plan([task], ()).stuck
-
-    def _uses(self, task: str) -> bool:
-        """Whether the session runs nodes on a task; it may do so on each task of a cluster of this program."""
-        placements = self.session._engine.placements().values()
-        return self._cluster is not None or any(task_of(device) == task for device in placements)
-
-    def _holds_state(self, task: str) -> bool:
-        return self._recovery == "all" or self._stateful is None or task in self._stateful
+        roles.map_replicas([d.name for d in self.session.list_devices()] if self._manager is None else self.lives)
+        # to go back to until the first periodic save, random counters included
+        if path is None and not has_copies and self._saves.is_on:
+            await self._saves.write(step)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from actorflow.training.supervisor.recovery.epochs import EpochStore
 from actorflow.training.supervisor.recovery.manager import RecoveryManager
 from actorflow.training.supervisor.recovery.members import Members
 from actorflow.training.supervisor.recovery.restarts import Restarts
+from actorflow.training.supervisor.task_roles import TaskRoles
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +35,8 @@ class Watch:
     start_seconds: float
     folder: str | None
     restore: Callable[[], Any]
-    holds_state: Callable[[str], bool]
-    keeps_variables: Callable[[str], bool]
-    has_copies: Callable[[str], bool]
-    on_members: Callable[[Collection[str]], object]
+    roles: TaskRoles
     lost_seconds: float | None
-    uses: Callable[[str], bool]
-    job: str | None
     on_abort: Callable[[Exception], object]
     on_up: Callable[[], object]
     on_failure: Callable[[Exception], object]
@@ -75,18 +71,18 @@ class Watch:
             cluster=cluster,
             client=lambda: engine.name,
             restore=self.restore,
-            holds_state=self.holds_state,
+            holds_state=self.roles.holds_state,
             on_abort=self.on_abort,
             on_up=self.on_up,
             on_failure=self.on_failure,
             start_seconds=self.start_seconds,
             members=Members(
-                self.keeps_variables,
-                self.on_members,
+                self.roles.keeps_variables,
+                self.roles.changed,
                 self.lost_seconds,
-                uses=self.uses,
-                job=self.job,
-                has_copies=self.has_copies,
+                uses=self.roles.uses,
+                job=self.roles.job,
+                has_copies=self.roles.has_copies,
             ),
         )
         monitor = Monitor(

@@ -173,7 +173,7 @@ async def test_a_task_that_is_about_to_leave_gets_no_copies_and_no_step_needs_it
         async with af.Supervisor(cluster, model.graph, checkpoint_dir=tmp_path, replicas=1, copies=1) as supervisor:
             await supervisor.run(model.add)
             await supervisor.level(leaving=[leaving])
-            copies = supervisor._moves.copies  # type: ignore[union-attr]
+            copies = supervisor._roles.moves.copies  # type: ignore[union-attr]
             assert copies is not None
             places = {task_of(place) for part in copies.layout(supervisor.session) for place in part.places}
             assert leaving not in places and len(places) >= 2, places

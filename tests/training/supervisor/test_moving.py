@@ -178,7 +178,7 @@ async def test_a_server_whose_first_move_fails_gets_its_share_later(tmp_path: Pa
     model, tries = Model(), 0
     async with af.LocalCluster({"ps": 1, "worker": 1}, transport="local") as cluster:
         async with af.Supervisor(cluster, model.graph, checkpoint_dir=tmp_path, replicas=REPLICAS) as supervisor:
-            moves: Any = supervisor._moves
+            moves: Any = supervisor._roles.moves
             move = moves.move
 
             async def failing(*wishes: Any) -> Any:

@@ -141,7 +141,7 @@ async def test_variables_move_there_and_back_again_and_again(tmp_path: Path, cop
 
 async def cancelled_within(supervisor: af.Supervisor, name: str, change: Callable[[], Awaitable[None]]) -> None:
     """Awaits `change()`, and cancels it when the engine's or the copies' method `name` has done its work."""
-    owner: Any = supervisor.session._engine if name == "move" else supervisor._moves.ready()  # type: ignore[union-attr]
+    owner: Any = supervisor.session._engine if name == "move" else supervisor._roles.moves.ready()  # type: ignore[union-attr]
     method = getattr(owner, name)
     with anyio.CancelScope() as scope:
 

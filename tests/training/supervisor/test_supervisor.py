@@ -364,7 +364,7 @@ async def test_f107_others_wait_for_the_chief_and_follow_it(tmp_path: Path) -> N
             assert made[0] == 0 and made == sorted(made)
             path = await first.save()
             first.session._engine.abandon()  # as if it were killed
-            first._is_changed = False
+            first._saves.is_changed = False
         count = len(made)
         await until(lambda: len(made) > count + 5)  # they go on without it
         saved = int(path.rpartition("-")[2])
