@@ -10,12 +10,11 @@ import functools
 import itertools
 import math
 import statistics
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from time import perf_counter, process_time
 from typing import Any
-from unittest import mock
 
 from benchmarks.harness.definitions import Case, Figure, Measurement, Options
 from benchmarks.harness.sides import our_library
@@ -26,25 +25,6 @@ FAMILIES: Mapping[str, tuple[Case, ...]] = {
     for module in (dense, vision, recurrent, attention, embeddings, generative, numeric, features)
 }
 _WARM_SECONDS = 0.4
-_GRAIN = 100_000
-"""Nanoseconds on one thread from which on the plain rule divides a call."""
-
-
-@contextmanager
-def _plain_rule() -> Iterator[None]:
-    """All threads for each call that took `_GRAIN` at its first time, one thread for others; nothing is learned after that."""
-    from actorflow.kernels.shared.governor import Governor
-
-    def run(governor: Any, work: Callable[[int], Any]) -> Any:
-        if governor._one == 0.0 or governor._most < 2:
-            begun = perf_counter()
-            result = work(1)
-            governor._one = 1e9 * (perf_counter() - begun) + 1.0
-            return result
-        return work(governor._most if governor._one >= _GRAIN else 1)
-
-    with mock.patch.object(Governor, "run", run):
-        yield
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +35,11 @@ class Mechanism:
         name: its name.
         work: what it does.
         options: the options of a session without it.
-        without: what lasts while it is left out.
     """
 
     name: str
     work: str
-    options: Mapping[str, bool] = field(default_factory=dict)
-    without: Callable[[], AbstractContextManager[None]] = nullcontext
+    options: Mapping[str, bool]
 
 
 MECHANISMS = (
@@ -69,7 +47,6 @@ MECHANISMS = (
     Mechanism("fuse", "fused nodes", {"fuse": False}),
     Mechanism("jit", "loops compiled by LLVM", {"jit": False}),
     Mechanism("freeze", "variables as constants", {"freeze": False}),
-    Mechanism("governor", "learned numbers of threads, by a plain rule", without=_plain_rule),
 )
 
 
@@ -109,13 +86,11 @@ async def gain(case: Case, mechanism: Mechanism, options: Options, clock: Callab
     async with AsyncExitStack() as stack:
         with_it, without = await _opened(stack, case, {}), await _opened(stack, case, mechanism.options)
         await _round(with_it, _WARM_SECONDS, clock)
-        with mechanism.without():
-            await _round(without, _WARM_SECONDS, clock)
+        await _round(without, _WARM_SECONDS, clock)
         ratios = []
         for _ in range(options.rounds):
             kept = await _round(with_it, options.seconds, clock)
-            with mechanism.without():
-                ratios.append(await _round(without, options.seconds, clock) / kept)
+            ratios.append(await _round(without, options.seconds, clock) / kept)
         return statistics.median(ratios)
 
 

@@ -17,7 +17,7 @@ from actorflow.engine.runtime.codegen.jit_recipe import Operand, Recipe
 from actorflow.errors import InternalError
 
 from ..native.library import loaded
-from ..shared.threads import WORTH_DIVIDING, governed
+from ..shared.threads import WORTH_DIVIDING, threaded
 from .emit import module_text
 from .ufuncs import inner_loop
 
@@ -98,7 +98,7 @@ class CompiledLoop:
             addresses = (ctypes.c_void_p * len(arrays_given))(*[a.__array_interface__["data"][0] for a in arrays_given])
             loaded().share(self.part, ctypes.addressof(addresses), elements, _CHUNK, threads)
 
-        governed((id(self), elements), run)
+        threaded((id(self), elements), run)
 
     def _alone(self, elements: int, arrays: list[Any]) -> None:
         if self.function(elements)(1, elements, *arrays):

@@ -57,7 +57,7 @@ def each(function: Callable[..., Any], *matrices: Any) -> Any:
     return tuple(np.stack(column).reshape(*batch, *column[0].shape) for column in zip(*results))
 
 
-def _governed(function: Callable[P, T]) -> Callable[P, T]:
+def _threaded(function: Callable[P, T]) -> Callable[P, T]:
     """`function`, whose first argument is a matrix, on one thread, or where the matrix is large on as many as pay."""
 
     @functools.wraps(function)
@@ -75,7 +75,7 @@ def _governed(function: Callable[P, T]) -> Callable[P, T]:
             x.dtype.char,
             *options.values(),
         )
-        return library.governed(key, lambda: function(*arguments, **options))
+        return library.threaded(key, lambda: function(*arguments, **options))
 
     return call
 
@@ -106,7 +106,7 @@ def _workspace(name: str, x: Any, *sizes: int, **options: Any) -> int:
     return int(sizes_out[0].real)
 
 
-@_governed
+@_threaded
 def cholesky(x: Any) -> Any:
     """The lower factor. Raises LinAlgError where the matrix is not positive definite."""
     factor, info = _routine("potrf", x)(x.T, lower=False, clean=True)
@@ -114,7 +114,7 @@ def cholesky(x: Any) -> Any:
     return factor.T
 
 
-@_governed
+@_threaded
 def solve(matrix: Any, right: Any) -> Any:
     """X with matrix · X = right. Raises LinAlgError where the matrix is singular."""
     _, _, solution, info = _routine("gesv", matrix)(matrix, right)
@@ -122,7 +122,7 @@ def solve(matrix: Any, right: Any) -> Any:
     return np.ascontiguousarray(solution)
 
 
-@_governed
+@_threaded
 def solve_triangular(triangle: Any, right: Any, lower: bool, adjoint: bool) -> Any:
     """X with triangle · X = right, or with the adjoint of the triangle. The elements on its other side are not read."""
     if adjoint and triangle.dtype.kind == "c":
@@ -138,7 +138,7 @@ def solve_triangular(triangle: Any, right: Any, lower: bool, adjoint: bool) -> A
     ).T
 
 
-@_governed
+@_threaded
 def inverse(x: Any) -> Any:
     """The inverse. Raises LinAlgError where the matrix is singular."""
     factors, pivots, info = _routine("getrf", x)(x.T)
@@ -148,7 +148,7 @@ def inverse(x: Any) -> Any:
     return inverted.T
 
 
-@_governed
+@_threaded
 def svd(x: Any, vectors: bool, full: bool) -> tuple[Any, Any, Any]:
     """Left vectors, values, and the adjoint of the right vectors; vectors of size 0 if none are asked for."""
     options = {"compute_uv": vectors, "full_matrices": full}
@@ -158,7 +158,7 @@ def svd(x: Any, vectors: bool, full: bool) -> tuple[Any, Any, Any]:
     return np.ascontiguousarray(left), values, right
 
 
-@_governed
+@_threaded
 def eigh(x: Any, vectors: bool) -> tuple[Any, Any]:
     """The eigenvalues of a self-adjoint matrix, of which the lower triangle is read, and the vectors or zeros."""
     values, eigenvectors, info = _routine("syevd", x)(x, compute_v=vectors, lower=True)
@@ -166,7 +166,7 @@ def eigh(x: Any, vectors: bool) -> tuple[Any, Any]:
     return values, np.ascontiguousarray(eigenvectors)
 
 
-@_governed
+@_threaded
 def qr(x: Any, full: bool) -> tuple[Any, Any]:
     """The factors Q and R."""
     rows, columns = x.shape

@@ -121,13 +121,13 @@ def function(name: str, python: Callable[..., Any] = _left_to_caller) -> Callabl
     library = loaded()
     if library is None:
         return python
-    from ..shared.threads import governed, is_large, threads_of_short_call
+    from ..shared.threads import is_large, threaded, threads_of_short_call
 
     library.share_short_calls(threads_of_short_call)
 
     def otherwise(*arguments: Any) -> Any:
         if is_large(arguments):
-            result = governed(
+            result = threaded(
                 (name, *[getattr(argument, "size", 0) for argument in arguments]),
                 functools.partial(_call, name, arguments),
             )

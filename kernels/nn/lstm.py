@@ -18,7 +18,7 @@ from actorflow.errors import InvalidArgumentError
 
 from ..native.library import function, loaded
 from ..shared import blas
-from ..shared.threads import governed
+from ..shared.threads import threaded
 
 _ALONE = 1 << 18
 """Multiplications up to which one thread computes a recurrence: to measure more of them would cost too much."""
@@ -138,7 +138,7 @@ def _called(name: str, work: int, *arguments: Any) -> bool:
     if work <= _ALONE:
         return _FUNCTIONS[name](*arguments) is not None
     key = (name, work, *(array.shape for array in arguments[:2]), arguments[-1].shape)
-    return governed(key, lambda threads: loaded().call(name, threads, *arguments)) is True
+    return threaded(key, lambda threads: loaded().call(name, threads, *arguments)) is True
 
 
 _FUNCTIONS = {name: function(name) for name in ("lstm", "lstm_grad")}

@@ -21,7 +21,7 @@ from ..math import matmul as math_matmul
 from ..native import product as native_product
 from ..native.library import loaded as native
 from ..nn import fused
-from ..shared.threads import governed
+from ..shared.threads import threaded
 from . import prepared
 from .binding import Binding, loaded
 from .panels import Matrix
@@ -189,7 +189,7 @@ def _in_parts(library: Binding, m: int, n: int, k: int, turned_a: bool, turned_b
                 if own != 1:
                     library.set_threads(own)
 
-        governed(key, divided)
+        threaded(key, divided)
 
     return run
 

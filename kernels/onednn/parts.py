@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from ..native.library import loaded as native
-from ..shared.threads import governed, in_pieces, most_threads
+from ..shared.threads import in_pieces, most_threads, threaded
 from .binding import Binding, Unsupported
 from .panels import Panels
 from .program import CompiledProgram, Governed
@@ -99,7 +99,7 @@ class ImageBatch:
         does not pass `fits`, the result is None."""
         if fits is None:
             if self._of_parts:
-                governed(self._key, lambda threads: self._divided(threads, [*given, y], batches))
+                threaded(self._key, lambda threads: self._divided(threads, [*given, y], batches))
             else:
                 self._program(*given, y)
             return y

@@ -16,9 +16,9 @@ from actorflow.base.registry.series import offer
 from actorflow.engine.runtime.kernel_context import MOST_THREADS
 
 from ..native.library import loaded as library_in_c
-from ..shared.governor import Governor
 from ..shared.series import WorkStep
-from ..shared.threads import governed, governor_of, most_threads
+from ..shared.thread_count import ThreadCount
+from ..shared.threads import most_threads, thread_count_of, threaded
 from . import panels
 from .binding import Binding, Unsupported, loaded
 from .constants import ConstantSlice, packed
@@ -180,9 +180,9 @@ class PreparedWork:
     columns of a product in turn, so that no program for all has their weights in its layout once more."""
 
     __slots__ = (
+        "_count",
         "_flops",
         "_given",
-        "_governor",
         "_in_columns",
         "_kept",
         "_key",
@@ -211,7 +211,7 @@ class PreparedWork:
         self._whole_program = None if self._in_columns else program_for(whole)
         self._kept: list[Any] = []
         self._most = most_threads()
-        self._governor: Governor | None = None
+        self._count: ThreadCount | None = None
         self._parts, self._places = self._divided(divided)
 
     def _divided(self, shares: Sequence[Share]) -> tuple[list[CompiledProgram | Panels], bytes]:
@@ -236,12 +236,12 @@ class PreparedWork:
         """The work as the function in C reads it (`native/src/primitives.c`). The first array and the result have these
         shapes."""
         sizes = [struct.pack(f"={len(shape)}q", *shape) for shape in (input_shape, result)]
-        grant = None
+        memory = None
         if self._parts:
-            # The grant is the governor's memory. Another governor of this key would not know of it.
-            self._governor = governor_of(self._key, self._most)
-            grant = self._governor.granted()
-        return *sizes, *map(self._apart, ([] if self._in_columns else [self._all()], self._parts)), self._places, grant
+            # The function in C reads the memory. Another object of this key would not know of it.
+            self._count = thread_count_of(self._key, self._most)
+            memory = self._count.memory
+        return *sizes, *map(self._apart, ([] if self._in_columns else [self._all()], self._parts)), self._places, memory
 
     def _apart(self, programs: Sequence[CompiledProgram | Panels]) -> list[tuple[bytes, ...]]:
         """A list with the recipes of programs, on buffers that nothing else takes. A call takes them there, and puts them
@@ -257,7 +257,7 @@ class PreparedWork:
 
     def __call__(self, *arrays: Any) -> None:
         if self._parts:
-            governed(self._key, lambda threads: self._run(arrays, threads), governor=self._governor)
+            threaded(self._key, lambda threads: self._run(arrays, threads), count=self._count)
         else:
             self._all()(*arrays)
 

@@ -18,7 +18,7 @@ from actorflow.engine.runtime.kernel_context import MOST_THREADS
 
 from ..native.library import function
 from ..nn import fused
-from ..shared.governor import Governor
+from ..shared.thread_count import ThreadCount
 from .binding import Binding, Unsupported
 
 FLOAT32, INT8, UINT8 = 3, 5, 6
@@ -240,15 +240,15 @@ class Governed:
         self._make = make
         self._made: dict[int, Callable[..., None]] = {}
         most = binding.most_threads
-        self._governor = Governor(most) if flops >= SPLIT_FLOPS and most > 1 else None
+        self._count = ThreadCount(most) if flops >= SPLIT_FLOPS and most > 1 else None
         self._run(1, None)  # shows whether the library can do it
 
     def __call__(self, *arrays: Any) -> None:
-        governor = self._governor
-        if governor is None or (MOST_THREADS.get() or self._binding.most_threads) < 2:
+        count = self._count
+        if count is None or (MOST_THREADS.get() or self._binding.most_threads) < 2:
             self._run(1, arrays)
             return
-        governor.run(lambda threads: self._run(threads, arrays))
+        count.run(lambda threads: self._run(threads, arrays))
 
     @property
     def program(self) -> Callable[..., None]:
@@ -257,7 +257,7 @@ class Governed:
 
     def plain(self) -> Callable[..., None]:
         """The work of a call, with as little as possible around it if that is one thread's."""
-        if self._governor is not None:
+        if self._count is not None:
             return self
         make, threads = self._made[1], self._binding.set_threads
 

@@ -3,7 +3,7 @@
 OpenBLAS splits a call over threads of its own, which wait for each other in a loop, and for the next call as well, for some
 25 ms. As soon as anything else wants a core, a thread waits for a whole time slice of the operating system, and a product of
 50 µs takes 10 ms. So its calls take one thread each. Large products are divided among threads of the pool. Without the pool, and
-in LAPACK's large routines, OpenBLAS's own threads are used where a governor finds that they pay (`threads.py`).
+in LAPACK's large routines, OpenBLAS's own threads are used for large matrices (`threads.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from actorflow.base.process import forks, machine
 
-from .threads import governed, in_pieces, most_threads
+from .threads import in_pieces, most_threads, threaded
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
         return np.matmul(a, b, out=out)
     key = (*a.shape, b.shape[1], a.dtype.num)
     if most_threads() < 2:
-        return library.governed(key, lambda: np.matmul(a, b, out=out))
+        return library.threaded(key, lambda: np.matmul(a, b, out=out))
     with library.on_threads(1):
         return np.matmul(a, b, out=out) if size < WORTH_DIVIDING else _in_pieces(key, a, b, out)
 
@@ -130,7 +130,7 @@ class Library:
             self._held = 0
             self._set(self._own)
 
-    def governed(self, key: Hashable, work: Callable[[], T]) -> T:
+    def threaded(self, key: Hashable, work: Callable[[], T]) -> T:
         """Does some work, measured. Calls with one key are the same amount of the same work."""
 
         def some(threads: int) -> T:
@@ -138,7 +138,7 @@ class Library:
                 return work()
 
         # One thread in a simulation, where more would leave things to chance.
-        return governed((self._name, key), some, self._most if machine.current().is_real else 1)
+        return threaded((self._name, key), some, self._most if machine.current().is_real else 1)
 
     @contextmanager
     def on_threads(self, count: int) -> Iterator[None]:

@@ -1,6 +1,6 @@
 """Steps of prepared work, joined into a series that one call of C does (`native/src/series.c`).
 
-Threads go through the steps of a series side by side, and meet after each of them. One governor decides for the whole series how
+Threads go through the steps of a series side by side, and meet after each of them. One rule says for the whole series how
 many threads there are, so steps that are too short to be divided by themselves are divided here.
 """
 
@@ -17,8 +17,8 @@ import numpy as np
 from actorflow.base.registry.series import SeriesPlace
 
 from ..native.library import function, loaded
-from .governor import Governor
-from .threads import governed, governor_of, most_threads
+from .thread_count import ThreadCount
+from .threads import most_threads, thread_count_of, threaded
 
 MOST_ARRAYS, MOST_PARTS = 64, 64
 """The arguments of a call, and the parts of a step, that C takes."""
@@ -78,9 +78,9 @@ class _Series:
         layouts = tuple([(own, offsets) for own, (_, _, offsets) in zip(numbers, parts_of_steps)])
         room = sum(max(1, len(parts)) for _, parts, _ in parts_of_steps)
         self._key = ("series", *(step.key for step in steps))
-        self._governor: Governor | None = governor_of(self._key, most) if most > 1 else None
-        grant = None if self._governor is None else self._governor.granted()
-        self._work = (_packed([inputs, *sizes]), [recipes], layouts, room, grant)
+        self._count: ThreadCount | None = thread_count_of(self._key, most) if most > 1 else None
+        memory = None if self._count is None else self._count.memory
+        self._work = (_packed([inputs, *sizes]), [recipes], layouts, room, memory)
 
     def function(self) -> Callable[..., None]:
         """The function of the arrays of a call."""
@@ -96,7 +96,7 @@ class _Series:
         return run
 
     def _otherwise(self, work: Any, *arrays: Any) -> None:
-        governed(self._key, lambda threads: self._run(arrays, threads), governor=self._governor)
+        threaded(self._key, lambda threads: self._run(arrays, threads), count=self._count)
 
     def _run(self, arrays: Sequence[Any], threads: int) -> None:
         if loaded().call("series", threads, self._work, *arrays) is NotImplemented:

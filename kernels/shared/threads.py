@@ -1,12 +1,12 @@
-"""Work on the threads of the pool: the cores that there are, governed calls, pieces in Python.
+"""Work on the threads of the pool: the cores that there are, large calls, pieces in Python.
 
 All native work of the process shares one pool of threads (`kernels/native/src/pool.c`), whatever sessions and event loops
 it is for. The pool has as many threads as there are usable cores, or as `ACTORFLOW_THREADS` or else `OMP_NUM_THREADS` says.
 Work is given to it in pieces that do not touch each other's results. The caller takes pieces as well, so nothing waits for a
 thread that gets no core. Without the native library, pieces in Python have threads of their own (`.python_pool`), as many.
 
-Whether that pays can't be known beforehand. So each kind of work has a governor, which measures its calls and decides how
-many threads take the next one (`.governor`).
+Large work is divided, short work is not: each kind of work has a `ThreadCount`, which measures the first calls and then says
+how many threads take all others. Calls of some microseconds are shared in C, if a thread is looking for work.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from actorflow.engine.runtime.kernel_context import MOST_THREADS
 from actorflow.errors import InvalidArgumentError
 
 from ..native.library import loaded
-from .governor import Governor
 from .python_pool import PythonPool
+from .thread_count import ThreadCount
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ WORTH_DIVIDING = 1 << 18
 _LARGE = 1 << 14
 """The same for work that costs more for each element."""
 _MOST_THREADS = 256
-_MOST_GOVERNORS = 4096
+_MOST_COUNTS = 4096
 
 # ---- the pool
 
@@ -76,42 +76,42 @@ def _pool() -> Any:
     return library
 
 
-# ---- governed work
+# ---- large work
 
-_governors: dict[Hashable, Governor] = {}
+_counts: dict[Hashable, ThreadCount] = {}
 
 
-def governed(key: Hashable, work: Callable[[int], T], most: int | None = None, governor: Governor | None = None) -> T:
-    """Calls `work` with a number of threads, and measures it. Calls with one key are the same amount of the same work.
+def threaded(key: Hashable, work: Callable[[int], T], most: int | None = None, count: ThreadCount | None = None) -> T:
+    """Calls `work` with a number of threads. Calls with one key are the same amount of the same work.
 
     Args:
         key: what tells this work and its amount from others.
         work: takes the number of threads.
         most: how many threads there are for it; by default those of the pool. A session may allow fewer.
-        governor: this key's, from a caller who keeps it. It is for calls that may take all threads.
+        count: this key's, from a caller who keeps it. It is for calls that may take all threads.
     """
     most = most_threads() if most is None else most
     limit = MOST_THREADS.get()
     if limit is not None and limit < most:
-        most, key, governor = limit, (key, limit), None
+        most, key, count = limit, (key, limit), None
     if most < 2:
         return work(1)
-    return (governor or governor_of(key, most)).run(work)
+    return (count or thread_count_of(key, most)).run(work)
 
 
-def governor_of(key: Hashable, most: int) -> Governor:
-    """The governor of this kind of work."""
-    governor = _governors.get(key)
-    if governor is None:
-        if len(_governors) >= _MOST_GOVERNORS:
-            _governors.clear()
-        governor = _governors[key] = Governor(most)
-    return governor
+def thread_count_of(key: Hashable, most: int) -> ThreadCount:
+    """How many threads take this kind of work."""
+    count = _counts.get(key)
+    if count is None:
+        if len(_counts) >= _MOST_COUNTS:
+            _counts.clear()
+        count = _counts[key] = ThreadCount(most)
+    return count
 
 
 def threads_of_short_call() -> int:
     """How many threads may share a call that takes some microseconds. The library in C asks for it when a thread of the pool is
-    looking for work, and decides without a governor (`kernels/native/src/share.c`).
+    looking for work, and decides alone (`kernels/native/src/share.c`).
     """
     if not background.idle:
         return 1
@@ -158,7 +158,7 @@ def in_pieces(
         else:
             _divided(work, count, threads)
 
-    governed(key, some, _most_threads_of_pieces())
+    threaded(key, some, _most_threads_of_pieces())
 
 
 def _most_threads_of_pieces() -> int:

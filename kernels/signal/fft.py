@@ -12,7 +12,7 @@ import numpy as np
 from actorflow.base.registry.kernel import kernel
 from actorflow.errors import InvalidArgumentError
 
-from ..shared.threads import governed
+from ..shared.threads import threaded
 
 _WORTH_DIVIDING = 1 << 15
 """Elements from which on several threads may pay."""
@@ -36,7 +36,7 @@ def _computed(xp: Any, name: str, x: Any, axes: tuple[int, ...], *lengths: Any) 
     if xp is not np or x.size < _WORTH_DIVIDING or _host_library() is np.fft:
         return function(x, *lengths, axes=axes)
     key = (name, x.shape, x.dtype.num, axes, *lengths)
-    return governed(key, lambda threads: function(x, *lengths, axes=axes, workers=threads))
+    return threaded(key, lambda threads: function(x, *lengths, axes=axes, workers=threads))
 
 
 def _axes(x: Any, rank: int) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from actorflow.base.process import machine
 from actorflow.kernels.linalg import lapack
 from actorflow.kernels.math import matmul as math_matmul
 from actorflow.kernels.native.library import loaded
-from actorflow.kernels.shared import blas, governor
+from actorflow.kernels.shared import blas, thread_count
 from actorflow.kernels.shared import threads as pool
 
 
@@ -47,7 +47,7 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> Threads:
 
 
 def watch(monkeypatch: pytest.MonkeyPatch, product: Any) -> None:
-    """Puts `product` in the place of numpy's, for the governed products alone."""
+    """Puts `product` in the place of numpy's, for the threaded products alone."""
     monkeypatch.setattr(blas, "np", types.SimpleNamespace(matmul=product, ndarray=np.ndarray))
 
 
@@ -86,13 +86,13 @@ def test_f89_products_take_one_thread_of_the_library(threads: Threads, monkeypat
     assert threads.count == 8
 
 
-def test_f89_without_the_pool_a_governor_says_how_many_threads_of_the_library_pay(
+def test_f89_without_the_pool_the_threads_of_the_library_go_by_the_work(
     threads: Threads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blas, "most_threads", lambda: 1)
-    monkeypatch.setattr(pool, "_governors", {})
+    monkeypatch.setattr(pool, "_counts", {})
     seen = []
-    monkeypatch.setattr(governor.Governor, "run", lambda self, work: [seen.append(self._most), work(4)][1])
+    monkeypatch.setattr(thread_count.ThreadCount, "run", lambda self, work: [seen.append(self._most), work(4)][1])
 
     def product(a: Any, b: Any, out: Any = None) -> Any:
         threads.seen.append(threads.count)
@@ -112,7 +112,7 @@ def test_f89_large_products_are_shared_by_threads_of_the_pool(
     monkeypatch.setattr(blas, "WORTH_DIVIDING", 0)
     monkeypatch.setattr(blas, "most_threads", lambda: 3)
     monkeypatch.setattr(pool, "most_threads", lambda: 3)
-    monkeypatch.setattr(governor.Governor, "threads", lambda self: 3)
+    monkeypatch.setattr(thread_count.ThreadCount, "run", lambda self, work: work(3))
     rng = np.random.default_rng(seed)
     a, b = rng.normal(size=shape[:2]), rng.normal(size=shape[1:])
     np.testing.assert_allclose(blas.matmul(a, b), a @ b)

@@ -689,7 +689,7 @@ def large_update() -> tuple[Any, list[Any], np.ndarray[Any, Any]]:
 
 @pytest.mark.parametrize("count", [1, 2, 4, 8])
 def test_an_update_is_the_same_on_any_number_of_threads(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiler, "governed", lambda key, work: work(count if loaded() is not None else 1))
+    monkeypatch.setattr(compiler, "threaded", lambda key, work: work(count if loaded() is not None else 1))
     loop, arrays, wanted = large_update()
     loop.in_place(wanted.size, arrays)
     np.testing.assert_array_equal(arrays[0], wanted)
@@ -697,7 +697,7 @@ def test_an_update_is_the_same_on_any_number_of_threads(count: int, monkeypatch:
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_buffer_that_would_have_to_be_copied_is_refused(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiler, "governed", lambda key, work: work(count))
+    monkeypatch.setattr(compiler, "threaded", lambda key, work: work(count))
     loop, arrays, _ = large_update()
     arrays[0] = np.repeat(arrays[0], 2)[::2]
     with pytest.raises(errors.InternalError, match="not in order"):

@@ -32,11 +32,11 @@ HOW: dict[str, Any] = {"forget_bias": 1.0, "cell_clip": 0.0, "use_peephole": Fal
 def test_each_number_of_steps_is_measured_by_itself(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     keys: list[Hashable] = []
 
-    def governed(key: Hashable, work: Any) -> Any:
+    def threaded(key: Hashable, work: Any) -> Any:
         keys.append(key)
         return work(1)
 
-    monkeypatch.setattr(lstm, "governed", governed)
+    monkeypatch.setattr(lstm, "threaded", threaded)
     for steps in (5, 50):
         given = drawn(steps, 32, 64, seed)
         made = lstm.block_lstm_in_c(np, np.int64(steps), *given, **HOW)

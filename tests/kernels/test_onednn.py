@@ -25,7 +25,7 @@ from actorflow.graph.ops.nn.fused import sgd_matmul
 from actorflow.kernels.native.library import loaded as native
 from actorflow.kernels.onednn import batch, binding, conv_program, matmul, parts, pool, program
 from actorflow.kernels.onednn.binding import Binding, loaded
-from actorflow.kernels.shared import governor, threads
+from actorflow.kernels.shared import thread_count, threads
 
 installed = pytest.mark.skipif(not binding.find(), reason="no oneDNN: pip install 'actorflow[onednn]'")
 OPS = (
@@ -510,7 +510,7 @@ def portions(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
         pytest.skip("without the library in C there is one thread")
     monkeypatch.setattr(threads, "most_threads", lambda: 2)
     monkeypatch.setattr(parts, "most_threads", lambda: 2)
-    monkeypatch.setattr(governor.Governor, "threads", lambda self: 2)
+    monkeypatch.setattr(thread_count.ThreadCount, "run", lambda self, work: work(2))
     monkeypatch.setattr(matmul, "_known", {})
     for module in (batch, conv_program, pool):
         monkeypatch.setattr(module, "_batches", parts.ImageBatches())
@@ -555,7 +555,7 @@ def test_parts_of_a_product_give_the_whole(
 ) -> None:
     draw = drawn(seed)
     divided: list[int] = []
-    monkeypatch.setattr(matmul, "governed", lambda key, work: (divided.append(2), work(2)))
+    monkeypatch.setattr(matmul, "threaded", lambda key, work: (divided.append(2), work(2)))
     for m, n, k in ((130, 40, 24), (40, 130, 24), (200, 150, 9), (16, 2100, 260), (1, 40, 8)):
         a, b = draw(*((k, m) if turned_a else (m, k))), draw(*((n, k) if turned_b else (k, n)))
         for beta in (0.0, 1.0):

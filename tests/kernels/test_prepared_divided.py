@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,8 +14,8 @@ from actorflow.base.registry import kernel, plugins
 from actorflow.engine.runtime.kernel_context import kernel_context
 from actorflow.kernels.native.library import loaded
 from actorflow.kernels.onednn import binding, conv, panels, parts, prepared
-from actorflow.kernels.shared.governor import Governor
-from actorflow.kernels.shared.threads import governor_of
+from actorflow.kernels.shared.thread_count import ThreadCount
+from actorflow.kernels.shared.threads import thread_count_of
 
 pytestmark = [
     pytest.mark.skipif(not binding.find(), reason="no oneDNN: pip install 'actorflow[onednn]'"),
@@ -34,7 +33,7 @@ def kernels() -> Iterator[None]:
 def divide_always(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     for module in (prepared, parts, conv):
         monkeypatch.setattr(module, "most_threads", lambda: threads)
-    monkeypatch.setattr(prepared, "governed", lambda key, work, **_: work(threads))
+    monkeypatch.setattr(prepared, "threaded", lambda key, work, **_: work(threads))
     monkeypatch.setattr(prepared, "_WORTH_SHARING", 0.0)
 
 
@@ -75,7 +74,7 @@ def test_threads_share_the_columns_of_few_rows(
     """The last thread has fewer columns than others. One thread computes them one after the other."""
     draw = drawn(seed)
     divide_always(monkeypatch, max(threads, 2))
-    monkeypatch.setattr(prepared, "governed", lambda key, work, **_: work(threads))
+    monkeypatch.setattr(prepared, "threaded", lambda key, work, **_: work(threads))
     run_parts, done = prepared.run_parts, []
     monkeypatch.setattr(prepared, "run_parts", lambda *given: [done.append(run_parts(*given)), done[-1]][1])
     product = op.endswith("MatMul")
@@ -137,7 +136,7 @@ def test_a_product_has_the_same_bits_on_any_number_of_threads(
     prepare = onednn_prepare("MatMul")
     for count in (1, 2):
         divide_always(monkeypatch, 2)
-        monkeypatch.setattr(prepared, "governed", lambda key, work, count=count, **_: work(count))
+        monkeypatch.setattr(prepared, "threaded", lambda key, work, threads=count, **_: work(threads))
         run = prepare(PLAIN, [x.shape, w.shape], [None, w])
         assert run is not None
         found.append(run(np, x, w).tobytes())
@@ -169,59 +168,55 @@ def test_parts_of_a_product_in_panels_have_the_bits_of_the_whole(columns: int, s
 
 @pytest.mark.parametrize("allowed", [1, 2])
 @pytest.mark.parametrize("op", ["_FusedConv2D", "_AddFusedConv2D", "_FusedMatMul"])
-def test_granted_calls_need_no_python(op: str, allowed: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decided_calls_need_no_python(op: str, allowed: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of images, of which there is a program for all, and columns of products, of which there is none."""
-    draw, key = drawn(seed), ("a test of grants", op, allowed)
+    draw, key = drawn(seed), ("a test of decisions", op, allowed)
     divide_always(monkeypatch, 2)
-    monkeypatch.setattr(prepared, "governed", lambda *_, **__: pytest.fail("a granted call asked"))
-    monkeypatch.setattr(prepared, "governor_of", lambda _, most: governor_of(key, most))
+    monkeypatch.setattr(prepared, "threaded", lambda *_, **__: pytest.fail("a decided call asked"))
+    monkeypatch.setattr(prepared, "thread_count_of", lambda _, most: thread_count_of(key, most))
     given: list[Any] = [draw(1, 9, 10, 16), draw(3, 3, 16, 24), draw(24)]
     attrs: dict[str, Any] = {**CONV, "activation": "Relu"}
     if op == "_FusedMatMul":
         given, attrs = [draw(7, 512), draw(512, 72), draw(72)], {**PLAIN, "activation": "Relu"}
     elif op.startswith("_Add"):
         given = [draw(1, 9, 10, 24), *given]
-    memory = governor_of(key, 2).granted()
-    struct.pack_into("=6q", memory, 0, allowed, 3, 2**62, 7, 0, 0)
+    thread_count_of(key, 2).decide(allowed)
     found, wanted = both(op, attrs, given, (len(given) - 2, len(given) - 1))
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=2e-4)
-    count, left, _, number, done, spent = struct.unpack_from("=6q", memory)
-    assert (count, left, number, done) == (allowed, 2, 7, 1)
-    assert spent > 0
 
 
 def test_a_session_with_fewer_threads_asks_in_each_call(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     draw, key, asked = drawn(seed), ("a test of limits",), list[int]()
     divide_always(monkeypatch, 2)
-    monkeypatch.setattr(prepared, "governed", lambda _, work, **__: [asked.append(1), work(1)][1])
-    monkeypatch.setattr(prepared, "governor_of", lambda _, most: governor_of(key, most))
+    monkeypatch.setattr(prepared, "threaded", lambda _, work, **__: [asked.append(1), work(1)][1])
+    monkeypatch.setattr(prepared, "thread_count_of", lambda _, most: thread_count_of(key, most))
     given, attrs = [draw(64, 64), draw(64, 80)], PLAIN
     prepare = onednn_prepare("MatMul")
     run = prepare(attrs, [value.shape for value in given], [None, given[1]])
     assert run is not None
-    struct.pack_into("=6q", governor_of(key, 2).granted(), 0, 2, 9, 2**62, 7, 0, 0)
+    thread_count_of(key, 2).decide(2)
     for limit, wanted in ((None, 0), (1, 1), (2, 1)):
         found = kernel_context(limit).run(run, np, *given)
         np.testing.assert_allclose(found, given[0] @ given[1], rtol=1e-4, atol=2e-4)
         assert len(asked) == wanted
 
 
-def test_a_slow_call_ends_its_grant_and_the_next_one_asks(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    draw, key, asked = drawn(seed), ("a test of slow grants",), list[int]()
+def test_a_call_that_is_not_decided_asks(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw, key, asked = drawn(seed), ("a test of first calls",), list[int]()
 
-    def ask(_: Any, work: Callable[[int], None], governor: Governor) -> None:
-        assert governor is governor_of(key, 2)
+    def ask(_: Any, work: Callable[[int], None], count: ThreadCount) -> None:
+        assert count is thread_count_of(key, 2)
         asked.append(1)
         work(2)
 
     divide_always(monkeypatch, 2)
-    monkeypatch.setattr(prepared, "governed", ask)
-    monkeypatch.setattr(prepared, "governor_of", lambda _, most: governor_of(key, most))
+    monkeypatch.setattr(prepared, "threaded", ask)
+    monkeypatch.setattr(prepared, "thread_count_of", lambda _, most: thread_count_of(key, most))
     given, attrs = [draw(64, 64), draw(64, 80), draw(80)], {**PLAIN, "activation": "Relu"}
     prepare = onednn_prepare("_FusedMatMul")
     run = prepare(attrs, [value.shape for value in given], [None, *given[1:]])
     assert run is not None
-    struct.pack_into("=6q", governor_of(key, 2).granted(), 0, 2, 9, 1, 7, 0, 0)
-    for wanted in (0, 1, 2):
+    for threads, wanted in ((0, 1), (0, 2), (2, 2)):
+        thread_count_of(key, 2).decide(threads)
         np.testing.assert_allclose(run(np, *given), np.maximum(given[0] @ given[1] + given[2], 0), rtol=1e-4, atol=2e-4)
         assert len(asked) == wanted

@@ -9,7 +9,7 @@
 enum {
     ATTENTION_ROWS = 64,
     ATTENTION_FLOPS = 16,     /* that count as one element where work is divided, */
-    ATTENTION_LEAST = 1 << 14 /* which the governor sees by the size of an argument */
+    ATTENTION_LEAST = 1 << 14 /* which Python sees by the size of an argument */
 };
 
 typedef struct {
@@ -164,7 +164,7 @@ static PyObject *k_attention(const Call *call) {
     }
     int64_t work = 2 * a.batches * a.heads * a.rows * a.keys * (a.size + a.width);
     bool seen = PyArray_SIZE((PyArrayObject *)call->args[0]) >= ATTENTION_LEAST;
-    if (seen && left_to_governor(call, work / ATTENTION_FLOPS)) return NULL;
+    if (seen && left_to_python(call, work / ATTENTION_FLOPS)) return NULL;
     npy_intp sizes[4] = {a.batches, a.rows, a.heads, a.width};
     npy_intp flat[3] = {a.batches, a.rows, a.width};
     PyArrayObject *out = rank == 4 ? fresh(NPY_FLOAT32, 4, sizes) : fresh(NPY_FLOAT32, 3, flat);
@@ -245,7 +245,7 @@ static PyObject *k_head_products(const Call *call) {
     p.heads = x[1], p.m = x[2], p.k = x[3], p.n = y[3];
     int64_t work = x[0] * p.heads * p.m * p.k * p.n / PRODUCTS_OF_ONE;
     bool seen = PyArray_SIZE(left) >= ATTENTION_LEAST || PyArray_SIZE(right) >= ATTENTION_LEAST;
-    if (seen && left_to_governor(call, work)) return NULL;
+    if (seen && left_to_python(call, work)) return NULL;
     npy_intp sizes[4] = {x[0], p.heads, p.m, p.n}, flat[3] = {x[0], p.m, p.n};
     PyArrayObject *out = result_at(call, 4, NPY_FLOAT32, rank, rank == 4 ? sizes : flat);
     if (!out) return NULL;
@@ -299,7 +299,7 @@ static PyObject *k_rotary(const Call *call) {
     if (c[3] != whole[3] || s[3] != whole[3] || r.cosines.inner != 1 || r.sines.inner != 1 || !whole[3]) return NULL;
     npy_intp sizes[4] = {whole[0], whole[1], whole[2], whole[3]};
     int64_t elements = whole[0] * whole[1] * whole[2] * whole[3];
-    if (left_to_governor(call, elements)) return NULL;
+    if (left_to_python(call, elements)) return NULL;
     PyArrayObject *out = fresh(NPY_FLOAT32, 4, sizes);
     if (!out) return NULL;
     r.heads = whole[1], r.rows = whole[2], r.half = whole[3] / 2, r.out = PyArray_DATA(out);

@@ -175,7 +175,7 @@ static inline int64_t nanoseconds(void) {
 
 
 /* Whether a call of so much work is left to Python, which decides how many threads take it. */
-static inline bool left_to_governor(const Call *call, int64_t work) { return !call->threads && work >= WORTH_DIVIDING; }
+static inline bool left_to_python(const Call *call, int64_t work) { return !call->threads && work >= WORTH_DIVIDING; }
 
 /* How many threads may share a short call, as Python says for the session that it is of. It may set an exception, which the call
  * raises when the kernel has ended. */

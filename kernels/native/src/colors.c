@@ -62,7 +62,7 @@ static PyObject *colored(const Call *call, Part of_floats, Part of_doubles) {
     if (!rank || PyArray_DIM(x, rank - 1) != 3) return NULL;
     if (PyArray_TYPE(x) != NPY_FLOAT32 && PyArray_TYPE(x) != NPY_FLOAT64) return NULL;
     int64_t count = PyArray_SIZE(x) / 3;
-    if (left_to_governor(call, count * COST_OF_PIXEL)) return NULL;
+    if (left_to_python(call, count * COST_OF_PIXEL)) return NULL;
     PyArrayObject *out = result_at(call, 1, PyArray_TYPE(x), rank, PyArray_DIMS(x));
     if (!out) return NULL;
     Pixels p = {PyArray_DATA(x), PyArray_DATA(out)};

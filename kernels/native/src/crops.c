@@ -114,7 +114,7 @@ static bool crops_at(const Call *call, PyArrayObject *slopes, PyArrayObject *box
     p->boxes.height = PyArray_DIM(slopes, 1), p->boxes.width = PyArray_DIM(slopes, 2);
     for (int64_t i = 0; i < p->count; i++)
         if (p->boxes.numbers[i] < 0 || p->boxes.numbers[i] >= images) return false;
-    return !left_to_governor(call, 4 * PyArray_SIZE(slopes));
+    return !left_to_python(call, 4 * PyArray_SIZE(slopes));
 }
 
 /* crops_to_images(slopes, corners, numbers of images, batch, height, width, channels, nearest, out or nothing): slopes of images. */
@@ -130,7 +130,7 @@ static PyObject *k_crops_to_images(const Call *call) {
     if (__builtin_mul_overflow(size, images->channels, &size) || size > LARGEST) return NULL;
     PyArrayObject *slopes = typed_at(call, 0, NPY_FLOAT32);
     if (!crops_at(call, slopes, typed_at(call, 1, NPY_FLOAT32), typed_at(call, 2, NPY_INT32), batch, &p)) return NULL;
-    if (left_to_governor(call, size)) return NULL;
+    if (left_to_python(call, size)) return NULL;
     p.boxes.nearest = call->args[7] == Py_True;
     npy_intp sizes[4] = {batch, images->height, images->width, images->channels};
     PyArrayObject *out = result_at(call, 8, NPY_FLOAT32, 4, sizes);

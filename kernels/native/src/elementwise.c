@@ -259,7 +259,7 @@ static bool broadcast(PyArrayObject *x, PyArrayObject *y, Walk *w, int *rank, np
 
 static PyObject *compute(const Call *call, Part part, Walk *w, int rank, const npy_intp *sizes, int type, Py_ssize_t into) {
     int64_t size = w->rows * w->columns;
-    if (!part || left_to_governor(call, size)) return NULL;
+    if (!part || left_to_python(call, size)) return NULL;
     PyArrayObject *out = result_at(call, into, type, rank, sizes);
     if (!out) return NULL;
     w->out = PyArray_DATA(out);
@@ -299,7 +299,7 @@ static char *widen(Walk *w, int64_t item) {
  * strip by strip, and each strip is computed there. */
 static PyObject *with_turned(const Call *call, Part part, PyArrayObject *turned, PyArrayObject *other, int place) {
     Ordered o;
-    if (!part || !order_of(turned, &o) || left_to_governor(call, o.size)) return NULL;
+    if (!part || !order_of(turned, &o) || left_to_python(call, o.size)) return NULL;
     PyArrayObject *out = result_at(call, other ? 2 : 1, PyArray_TYPE(turned), PyArray_NDIM(turned), PyArray_DIMS(turned));
     if (!out) return NULL;
     if (tangled(turned, out) || (other && share_memory(other, out))) {
@@ -326,7 +326,7 @@ static PyObject *binary(const Call *call, const Loops *loops) {
         PyArrayObject *other = second ? x : y;
         return same_shape(x, y) && PyArray_IS_C_CONTIGUOUS(other) ? with_turned(call, part, second ? y : x, other, second) : NULL;
     }
-    if (!rank || left_to_governor(call, w.rows * w.columns)) return NULL;
+    if (!rank || left_to_python(call, w.rows * w.columns)) return NULL;
     char *copy = widen(&w, PyArray_ITEMSIZE(x));
     PyObject *found = compute(call, part, &w, rank, sizes, PyArray_TYPE(x), 2);
     PyMem_Free(copy);
@@ -475,7 +475,7 @@ static PyObject *add_walking(const Call *call, Part add) {
         if (!one || PyArray_TYPE(one) != PyArray_TYPE(first) || !same_shape(one, first)) return NULL;
     }
     int64_t size = PyArray_SIZE(first);
-    if (!size || left_to_governor(call, size)) return NULL;
+    if (!size || left_to_python(call, size)) return NULL;
     out = result_at(call, 1, PyArray_TYPE(first), PyArray_NDIM(first), PyArray_DIMS(first));
     bool fits = out != NULL;
     for (int64_t k = 0; fits && k < count; k++) {
@@ -513,7 +513,7 @@ static PyObject *k_add_n(const Call *call) {
     }
     Part part = loop_for(&loops, PyArray_TYPE(first));
     int64_t size = PyArray_SIZE(first);
-    if (!part || !PyArray_NDIM(first) || left_to_governor(call, size)) return NULL;
+    if (!part || !PyArray_NDIM(first) || left_to_python(call, size)) return NULL;
     PyArrayObject *out = result_at(call, 1, PyArray_TYPE(first), PyArray_NDIM(first), PyArray_DIMS(first));
     if (!out) return NULL;
     t.out = PyArray_DATA(out);

@@ -117,7 +117,7 @@ static PyObject *k_resized(const Call *call) {
     if (!x || call->count < 5 || !taps_at(call, 1, p.height, &p.rows) || !taps_at(call, 3, p.width, &p.columns)) return NULL;
     int64_t each = p.rows.count * p.width * p.channels / 4 + p.columns.count * p.columns.size * p.channels;
     int64_t rows = PyArray_DIM(x, 0) * p.rows.size;
-    if (left_to_governor(call, rows * each)) return NULL;
+    if (left_to_python(call, rows * each)) return NULL;
     npy_intp sizes[4] = {PyArray_DIM(x, 0), p.rows.size, p.columns.size, p.channels};
     PyArrayObject *out = result_at(call, 5, NPY_FLOAT32, 4, sizes);
     if (!out) return NULL;
@@ -166,7 +166,7 @@ static PyObject *k_resized_back(const Call *call) {
     if (p.rows.size != new_height || p.columns.size != new_width) return NULL;
     int64_t each = new_height * p.channels * (p.rows.count * p.width / 2 + 2 * p.columns.count * new_width);
     int64_t images = PyArray_DIM(x, 0);
-    if (left_to_governor(call, images * each)) return NULL;
+    if (left_to_python(call, images * each)) return NULL;
     npy_intp sizes[4] = {images, p.height, p.width, p.channels};
     PyArrayObject *out = result_at(call, 7, NPY_FLOAT32, 4, sizes);
     if (!out) return NULL;
@@ -257,7 +257,7 @@ static PyObject *k_boxes(const Call *call) {
     for (int64_t i = 0; i < count; i++)
         if (p.numbers[i] < 0 || p.numbers[i] >= PyArray_DIM(x, 0)) return NULL;
     int64_t each = p.width * p.images.channels * 4;
-    if (left_to_governor(call, count * p.height * each)) return NULL;
+    if (left_to_python(call, count * p.height * each)) return NULL;
     npy_intp sizes[4] = {count, p.height, p.width, p.images.channels};
     PyArrayObject *out = result_at(call, 7, NPY_FLOAT32, 4, sizes);
     if (!out) return NULL;

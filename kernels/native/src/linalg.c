@@ -126,8 +126,8 @@ static bool computed(const Call *call, PyArrayObject *x, Matrices *p, int64_t ha
     return !failed;
 }
 
-/* Whether a call is left to the governor: the measure of `computed`, which has to see it before a result is made. */
-static bool governed_matrices(const Call *call, PyArrayObject *x) { return left_to_governor(call, 8 * PyArray_SIZE(x)); }
+/* Whether a call is left to Python: the measure of `computed`, which has to see it before a result is made. */
+static bool left_matrices(const Call *call, PyArrayObject *x) { return left_to_python(call, 8 * PyArray_SIZE(x)); }
 
 static PyObject *given_if(bool stands, PyArrayObject *out) {
     if (stands) return (PyObject *)out;
@@ -139,7 +139,7 @@ static PyObject *given_if(bool stands, PyArrayObject *out) {
 static PyObject *k_cholesky(const Call *call) {
     Matrices p = {.what = CHOLESKY};
     PyArrayObject *x = small_at(call, 0, &p, true);
-    if (!x || governed_matrices(call, x)) return NULL;
+    if (!x || left_matrices(call, x)) return NULL;
     PyArrayObject *out = batch_of(x, 2, p.rows, p.rows);
     if (!out) return NULL;
     p.out = PyArray_DATA(out);
@@ -162,7 +162,7 @@ static PyArrayObject *sides_at(const Call *call, Matrices *p) {
 static PyObject *k_triangular(const Call *call) {
     Matrices p = {.what = TRIANGULAR};
     PyArrayObject *x = sides_at(call, &p);
-    if (!x || call->count != 4 || governed_matrices(call, x)) return NULL;
+    if (!x || call->count != 4 || left_matrices(call, x)) return NULL;
     p.lower = call->args[2] == Py_True, p.turned = call->args[3] == Py_True;
     PyArrayObject *out = batch_of(x, 2, p.rows, p.others);
     if (!out) return NULL;
@@ -175,7 +175,7 @@ static PyObject *k_solve(const Call *call) {
     Matrices p = {.what = SOLVED};
     bool inverts = call->count == 3 && call->args[1] == Py_None;
     PyArrayObject *x = inverts ? small_at(call, 0, &p, true) : sides_at(call, &p);
-    if (!x || call->count != 3 || governed_matrices(call, x)) return NULL;
+    if (!x || call->count != 3 || left_matrices(call, x)) return NULL;
     if (inverts) p.others = p.rows;
     if (p.others > SIDE_MOST) return NULL;
     p.turned = call->args[2] == Py_True;
@@ -196,7 +196,7 @@ static PyObject *both_if(bool stands, PyArrayObject *out, PyArrayObject *second)
 static PyObject *k_determinant(const Call *call) {
     Matrices p = {.what = DETERMINANT};
     PyArrayObject *x = small_at(call, 0, &p, true);
-    if (!x || call->count != 2 || governed_matrices(call, x)) return NULL;
+    if (!x || call->count != 2 || left_matrices(call, x)) return NULL;
     bool logarithms = call->args[1] == Py_True;
     PyArrayObject *out = batch_of(x, 0, 0, 0), *second = logarithms ? batch_of(x, 0, 0, 0) : NULL;
     if (!out || (logarithms && !second)) return pair(out, NULL);
@@ -210,7 +210,7 @@ static PyObject *k_determinant(const Call *call) {
 static PyObject *k_qr(const Call *call) {
     Matrices p = {.what = QR};
     PyArrayObject *x = small_at(call, 0, &p, false);
-    if (!x || call->count != 2 || governed_matrices(call, x)) return NULL;
+    if (!x || call->count != 2 || left_matrices(call, x)) return NULL;
     p.others = call->args[1] == Py_True || p.rows < p.columns ? p.rows : p.columns;
     PyArrayObject *q = batch_of(x, 2, p.rows, p.others), *r = batch_of(x, 2, p.others, p.columns);
     if (!q || !r) return pair(q, r);
@@ -222,7 +222,7 @@ static PyObject *k_qr(const Call *call) {
 static PyObject *k_eigh(const Call *call) {
     Matrices p = {.what = EIGH};
     PyArrayObject *x = small_at(call, 0, &p, true);
-    if (!x || call->count != 2 || governed_matrices(call, x)) return NULL;
+    if (!x || call->count != 2 || left_matrices(call, x)) return NULL;
     bool vectors = call->args[1] == Py_True;
     PyArrayObject *values = batch_of(x, 1, p.rows, 0), *columns = vectors ? batch_of(x, 2, p.rows, p.rows) : NULL;
     if (!values || (vectors && !columns)) return pair(values, NULL);

@@ -98,7 +98,7 @@ static PyObject *k_lstm(const Call *call) {
     if (!all_shaped(call, 1, 2, 2, sizes + 1, states) || !all_shaped(call, 7, 7, 3, sizes, made)) return NULL;
     if (!float_at(call, 5, &forget_bias) || !float_at(call, 6, &clip)) return NULL;
     int64_t work = steps * batch * wide * (inputs + units) / PRODUCTS_OF_ONE;
-    if (left_to_governor(call, work)) return NULL;
+    if (left_to_python(call, work)) return NULL;
     Recurrence r = {steps, batch, inputs, units, PyArray_DATA(x), states[0], states[1], .clip = clip,
                     .gates = {made[0], made[4], made[2], made[3]}, .c = made[1], .c_tanh = made[5], .h = made[6]};
     int64_t panels = panels_of(units) * (inputs + units) * PANEL;
@@ -160,7 +160,7 @@ static PyObject *k_lstm_grad(const Call *call) {
     if (!before || PyArray_DIM(w, 1) != wide || inputs < 0 || !units) return NULL;
     if (!all_shaped(call, 2, 8, 3, sizes, known) || !all_shaped(call, 11, 2, 2, sizes + 1, states)) return NULL;
     int64_t work = steps * batch * wide * units / PRODUCTS_OF_ONE;
-    if (left_to_governor(call, work)) return NULL;
+    if (left_to_python(call, work)) return NULL;
     Backward r = {steps, batch, units, before, known[0], known[1], known[2], known[3], known[4], known[5], known[6], known[7],
                   .slopes = shaped_at(call, 10, 3, slopes), .to_c = states[0], .to_h = states[1]};
     if (!r.slopes) return NULL;

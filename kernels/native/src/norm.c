@@ -227,7 +227,7 @@ static PyObject *k_batch_norm(const Call *call) {
     if (call->count != 8 || !norm_of(x, &n) || !y || !same_shape(x, y) || !vectors_at(call, 4, at, &n, vectors)) return NULL;
     if (!activation_at(call, 7, &n) || !PyFloat_CheckExact(call->args[6])) return NULL;
     int64_t size = PyArray_SIZE(x), own = n.channels / n.repeats;
-    if (left_to_governor(call, 4 * size)) return NULL;
+    if (left_to_python(call, 4 * size)) return NULL;
     float *mean = vectors[2], *variance = vectors[3], count = (float)(n.rows * n.repeats);
     n.sums = PyMem_Malloc(2 * pieces_of(&n) * n.channels * sizeof(float));
     if (!n.sums) return PyErr_NoMemory();
@@ -251,7 +251,7 @@ static PyObject *k_batch_norm_by(const Call *call) {
     float *vectors[4];
     static const int at[4] = {1, 2, 4, 5};
     if (call->count != 8 || !norm_of(x, &n) || !y || !same_shape(x, y) || !vectors_at(call, 4, at, &n, vectors)) return NULL;
-    if (!activation_at(call, 7, &n) || !PyFloat_CheckExact(call->args[6]) || left_to_governor(call, PyArray_SIZE(x))) return NULL;
+    if (!activation_at(call, 7, &n) || !PyFloat_CheckExact(call->args[6]) || left_to_python(call, PyArray_SIZE(x))) return NULL;
     n.out = PyArray_DATA(y);
     float epsilon = (float)PyFloat_AsDouble(call->args[6]);
     normalize(call, &n, vectors[0], vectors[1], vectors[2], vectors[3], epsilon, PyArray_SIZE(x));
@@ -271,7 +271,7 @@ static PyObject *k_batch_norm_grad(const Call *call) {
     PyArrayObject *y = typed_at(call, 9, NPY_FLOAT32);
     if (n.activation && !(y && same_shape(x, y))) return NULL;
     int64_t size = PyArray_SIZE(x), own = n.channels / n.repeats;
-    if (left_to_governor(call, 4 * size)) return NULL;
+    if (left_to_python(call, 4 * size)) return NULL;
     float epsilon = (float)PyFloat_AsDouble(call->args[8]), count = (float)(n.rows * n.repeats);
     const float *scale = vectors[0], *variance = vectors[2];
     float *to_scale = vectors[3], *to_offset = vectors[4];

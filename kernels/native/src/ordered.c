@@ -126,7 +126,7 @@ static PyObject *k_ordered(const Call *call) {
     if (call->count != 1 || Py_TYPE(call->args[0]) != &PyArray_Type) return NULL;
     PyArrayObject *x = (PyArrayObject *)call->args[0];
     Ordered o;
-    if (!order_of(x, &o) || o.size < ORDERED_LEAST || left_to_governor(call, o.size)) return NULL;
+    if (!order_of(x, &o) || o.size < ORDERED_LEAST || left_to_python(call, o.size)) return NULL;
     PyArrayObject *out = fresh(PyArray_TYPE(x), PyArray_NDIM(x), PyArray_DIMS(x));
     if (!out) return NULL;
     copy_ordered(call, &o, out, NULL, NULL);

@@ -130,6 +130,14 @@ static int run_all(const Bound_Recipe *bound, int64_t count, int threads) {
     return status;
 }
 
+/* Runs what is bound without the interpreter. The library's status. */
+static int run_free(const Bound_Recipe *bound, int64_t count, int threads) {
+    PyThreadState *state = PyEval_SaveThread();
+    int status = run_all(bound, count, threads);
+    PyEval_RestoreThread(state);
+    return status;
+}
+
 /* The recipes and offsets of parts that fit to each other and to so many arrays. */
 static bool are_parts(PyObject *recipes, PyObject *offsets, Py_ssize_t arrays) {
     if (!PyTuple_CheckExact(recipes) || !PyBytes_CheckExact(offsets) || PyTuple_Size(recipes) > MOST_PARTS) return false;
@@ -142,43 +150,22 @@ static PyObject *k_parts(const Call *call) {
     if (call->count < 3 || call->count > MOST_BOUND + 2 || !are_parts(call->args[0], call->args[1], call->count - 2)) return NULL;
     Bound_Recipe bound[MOST_PARTS];
     if (!bind_all(bound, call, 2, call->args[0], (const int64_t *)PyBytes_AsString(call->args[1]))) return NULL;
-    PyThreadState *state = PyEval_SaveThread();
-    int status = run_all(bound, PyTuple_Size(call->args[0]), call->threads);
-    PyEval_RestoreThread(state);
-    return PyLong_FromLong(status);
+    return PyLong_FromLong(run_free(bound, PyTuple_Size(call->args[0]), call->threads));
 }
 
 /* ---- work that is known beforehand */
 
-/* The calls that a governor grants (`governor.py`): how many threads do each of the calls that may still begin. One that takes as long
- * as `slow` nanoseconds is the last. Calls that are over are counted and measured, unless the grant has another number meanwhile. */
-typedef struct {
-    int64_t threads, left, slow, number, calls, spent;
-} Grant;
+/* How many threads take some work: the decision in the memory of a `ThreadCount`, 0 before it; one thread for None. */
+static int decided_threads(PyObject *memory) {
+    if (memory == Py_None) return 1;
+    if (!PyByteArray_CheckExact(memory) || PyByteArray_Size(memory) != sizeof(int64_t)) return 0;
+    return (int)*(const int64_t *)PyByteArray_AsString(memory);
+}
 
 /* Whether an array has the sizes that these bytes say. */
 static bool has_sizes(PyArrayObject *array, PyObject *bytes) {
     if (!array || !PyBytes_CheckExact(bytes) || PyBytes_Size(bytes) != PyArray_NDIM(array) * (Py_ssize_t)sizeof(npy_intp)) return false;
     return !memcmp(PyArray_DIMS(array), PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes));
-}
-
-/* Takes a call that is over into its grant, which had this number as it began. */
-static void measured(Grant *grant, int64_t number, int64_t spent) {
-    if (grant->number != number) return;
-    grant->calls++;
-    grant->spent += spent;
-    if (spent >= grant->slow) grant->left = 0;
-}
-
-/* Runs what is bound without the interpreter, and measures it for the grant. The library's status. */
-static int run_granted(const Bound_Recipe *bound, int64_t count, Grant *grant) {
-    int64_t number = grant ? grant->number : 0, begun = grant ? nanoseconds() : 0;
-    int threads = grant ? (int)grant->threads : 1;
-    PyThreadState *state = PyEval_SaveThread();
-    int status = run_all(bound, count, threads);
-    PyEval_RestoreThread(state);
-    if (grant) measured(grant, number, nanoseconds() - begun);
-    return status;
 }
 
 /* prepared(work, out or None, array, *added): does some work on an array, and on others of the result's sizes, and gives the result. The
@@ -187,26 +174,22 @@ static int run_granted(const Bound_Recipe *bound, int64_t count, Grant *grant) {
  *     sizes of the first array, sizes of the result,
  *     whole: a list of tuples of one recipe that does it all; empty where parts do it one after the other,
  *     parts: a list of tuples of the recipes of parts, and their offsets (see `parts`),
- *     grant: the memory of a `Grant`, or None where there are no parts.
+ *     threads: the memory of a `ThreadCount`, or None where there are no parts.
  *
- * A call takes a tuple out of its list, so that no other has it meanwhile. Work that fails, or that the grant does not allow, is left to
+ * A call takes a tuple out of its list, so that no other has it meanwhile. Work that fails, or whose threads are not decided, is left to
  * the caller, who does it again. */
 static PyObject *k_prepared(const Call *call) {
-    enum { SIZES, MADE, WHOLE, PARTS, OFFSETS, GRANT, FIELDS };
+    enum { SIZES, MADE, WHOLE, PARTS, OFFSETS, THREADS, FIELDS };
     PyObject *work = call->count > 2 ? call->args[0] : NULL;
     if (!work || call->count > MOST_BOUND + 1 || !PyTuple_CheckExact(work) || PyTuple_Size(work) != FIELDS) return NULL;
-    PyObject *made = PyTuple_GetItem(work, MADE), *granted = PyTuple_GetItem(work, GRANT), *given[MOST_BOUND + 2];
+    PyObject *made = PyTuple_GetItem(work, MADE), *given[MOST_BOUND + 2];
     if (!PyBytes_CheckExact(made) || !has_sizes(typed_at(call, 2, NPY_FLOAT32), PyTuple_GetItem(work, SIZES))) return NULL;
     for (Py_ssize_t i = 3; i < call->count; i++)
         if (!has_sizes(typed_at(call, i, NPY_FLOAT32), made)) return NULL;
-    Grant *grant = NULL;
-    if (granted != Py_None) {
-        if (!PyByteArray_CheckExact(granted) || PyByteArray_Size(granted) != sizeof(Grant)) return NULL;
-        grant = (Grant *)PyByteArray_AsString(granted);
-        if (grant->left <= 0) return NULL;
-    }
+    int threads = decided_threads(PyTuple_GetItem(work, THREADS));
+    if (threads < 1) return NULL;
     PyObject *list = PyTuple_GetItem(work, WHOLE);
-    bool divided = grant && (grant->threads > 1 || (PyList_CheckExact(list) && !PyList_Size(list)));
+    bool divided = threads > 1 || (PyList_CheckExact(list) && !PyList_Size(list));
     if (divided) list = PyTuple_GetItem(work, PARTS);
     PyObject *recipes = PyList_CheckExact(list) ? take_last(list) : NULL, *offsets = PyTuple_GetItem(work, OFFSETS);
     if (!recipes) return NULL;
@@ -219,8 +202,7 @@ static PyObject *k_prepared(const Call *call) {
         Call bound_call = {given, call->count - 1, 0};
         Bound_Recipe bound[MOST_PARTS];
         done = bind_all(bound, &bound_call, 0, recipes, divided ? (const int64_t *)PyBytes_AsString(offsets) : NULL);
-        if (done && grant) grant->left--;
-        if (done) done = !run_granted(bound, PyTuple_Size(recipes), grant);
+        if (done) done = !run_free(bound, PyTuple_Size(recipes), threads);
     }
     if (PyList_Append(list, recipes)) done = false;
     Py_DECREF(recipes);

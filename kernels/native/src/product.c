@@ -237,7 +237,7 @@ static void compute_product(const Call *call, Product *p) {
  * is a row. */
 static PyObject *k_product(const Call *call) {
     Product p = {0};
-    if (!matrices_at(call, 0, &p) || !fits(&p) || left_to_governor(call, product_work(&p))) return NULL;
+    if (!matrices_at(call, 0, &p) || !fits(&p) || left_to_python(call, product_work(&p))) return NULL;
     npy_intp sizes[2] = {p.m, p.n};
     PyArrayObject *plus = NULL, *bias = NULL;
     if (call->count > 7 && call->args[7] != Py_None) {
@@ -273,7 +273,7 @@ static PyObject *k_descend(const Call *call) {
     PyArrayObject *buffer = typed_at(call, 0, NPY_FLOAT32);
     if (!buffer || call->count != 6 || !PyArray_ISWRITEABLE(buffer) || PyArray_NDIM(buffer) != 2) return NULL;
     if (!float_at(call, 1, &p.alpha) || !matrices_at(call, 2, &p) || !fits(&p)) return NULL;
-    if (PyArray_DIM(buffer, 0) != p.m || PyArray_DIM(buffer, 1) != p.n || left_to_governor(call, product_work(&p))) return NULL;
+    if (PyArray_DIM(buffer, 0) != p.m || PyArray_DIM(buffer, 1) != p.n || left_to_python(call, product_work(&p))) return NULL;
     for (Py_ssize_t i = 2; i < 4; i++)
         if (share_memory((PyArrayObject *)call->args[i], buffer)) return NULL;
     p.c = PyArray_DATA(buffer);

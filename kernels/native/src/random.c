@@ -110,7 +110,7 @@ static PyObject *drawn(const Call *call, Draw draw, int64_t cost) {
         if (sizes[i] < 0 || sizes[i] > ((int64_t)1 << 40)) return NULL;
         if (__builtin_mul_overflow(size, (int64_t)sizes[i], &size)) return NULL;
     }
-    if (left_to_governor(call, cost * size)) return NULL;
+    if (left_to_python(call, cost * size)) return NULL;
     PyArrayObject *numbers = result_at(call, 4, NPY_FLOAT32, (int)rank, sizes);
     if (!numbers) return NULL;
     const uint64_t *words = PyArray_DATA(key);

@@ -198,7 +198,7 @@ static inline Way way_for(const Ways *ways, int type) {
 /* What a plan makes of x, in the array with this number where it is there. */
 static PyObject *reduced_by(const Call *call, PyArrayObject *x, const Plan *plan, Way way, bool mean, int into) {
     int64_t size = plan->before * plan->along * plan->after;
-    if (plan->along < 1 || left_to_governor(call, size)) return NULL;
+    if (plan->along < 1 || left_to_python(call, size)) return NULL;
     PyArrayObject *made = result_at(call, into, PyArray_TYPE(x), plan->rank, plan->sizes);
     if (!made) return NULL;
     Reduction r = {PyArray_DATA(x), PyArray_DATA(made), plan->before, plan->along, plan->after, 0, size < SMALL_SUM, NULL};
@@ -438,7 +438,7 @@ static PyObject *k_cumsum(const Call *call) {
               .backwards = call->args[3] == Py_True};
     for (int64_t i = 0; i < rank; i++) *(i < axis ? &s.before : &s.after) *= i == axis ? 1 : PyArray_DIM(x, i);
     int64_t size = PyArray_SIZE(x);
-    if (!part || (s.before > 1 && left_to_governor(call, size))) return NULL;
+    if (!part || (s.before > 1 && left_to_python(call, size))) return NULL;
     PyArrayObject *made = result_at(call, 4, PyArray_TYPE(x), (int)rank, PyArray_DIMS(x));
     if (!made) return NULL;
     if (share_memory(made, x)) {

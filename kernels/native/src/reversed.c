@@ -60,7 +60,7 @@ static PyObject *k_reversed(const Call *call) {
     if (rank > DEEPEST || bits >> rank) return NULL;
     for (int d = 0; d < rank; d++)
         if (bits >> d & 1) last = d;
-    if (left_to_governor(call, PyArray_NBYTES(x) / 4)) return NULL;
+    if (left_to_python(call, PyArray_NBYTES(x) / 4)) return NULL;
     PyArrayObject *out = result_at(call, 2, PyArray_TYPE(x), rank, PyArray_DIMS(x));
     if (!out) return NULL;
     if (share_memory(x, out)) {

@@ -70,7 +70,7 @@ static PyObject *k_gather(const Call *call) {
     for (int i = (int)axis + 1; i < rank; i++) width *= sizes[deep + i - 1] = PyArray_DIM(rows, i);
     int64_t work = planes * count * width / PyArray_ITEMSIZE(rows), length = PyArray_DIM(rows, (int)axis);
     Gather g = {PyArray_BYTES(rows), PyArray_DATA(numbers), NULL, width, count, length * width, is_wide(numbers)};
-    if (left_to_governor(call, work) || !all_below(g.numbers, g.wide, count, length)) return NULL;
+    if (left_to_python(call, work) || !all_below(g.numbers, g.wide, count, length)) return NULL;
     PyArrayObject *made = result_at(call, 2, PyArray_TYPE(rows), rank + deep - 1, sizes);
     if (!made) return NULL;
     if (call->count > 2 && share_memory(made, rows)) {
@@ -186,7 +186,7 @@ static PyObject *k_argmax(const Call *call) {
     int rank = PyArray_NDIM(x);
     if (rank < 2 || axis < -rank || axis >= rank || PyArray_SIZE(x) > INT32_MAX) return NULL;
     if (axis < 0) axis += rank;
-    if (left_to_governor(call, rows * width)) return NULL;
+    if (left_to_python(call, rows * width)) return NULL;
     npy_intp sizes[DEEPEST];
     Highest p = {.x = PyArray_DATA(x), .size = PyArray_DIM(x, axis), .inner = 1};
     for (int d = 0; d < rank; d++) {
@@ -359,7 +359,7 @@ static PyObject *k_join(const Call *call) {
     if (along != PyArray_DIM(out, axis)) return NULL;
     if (rows > MOST_SINGLE && j.width == j.count * PyArray_ITEMSIZE(out)) return NULL; /* numpy copies single elements with steps */
     int64_t bytes = PyArray_NBYTES(out), stretches = rows * j.count;
-    if (left_to_governor(call, bytes / 4)) return NULL;
+    if (left_to_python(call, bytes / 4)) return NULL;
     work_through(call, join_stretches, &j, stretches, (1 << 17) * stretches / bytes + 1, bytes / 4);
     Py_INCREF((PyObject *)out);
     return (PyObject *)out;

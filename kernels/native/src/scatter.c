@@ -61,7 +61,7 @@ static PyObject *scattered(const Call *call, int how) {
     s.wide = is_wide(numbers);
     s.step = PyArray_NDIM(updates) ? s.width : 0;
     if (!part || (s.step && PyArray_SIZE(updates) != s.count * s.width)) return NULL;
-    if (left_to_governor(call, s.count * s.width) || !all_below(s.numbers, s.wide, s.count, s.height)) return NULL;
+    if (left_to_python(call, s.count * s.width) || !all_below(s.numbers, s.wide, s.count, s.height)) return NULL;
     Call taken = *call;
     if (s.width < 8) taken.threads = 1;
     work_through(&taken, part, &s, SCATTER_PARTS, scatter_piece(&taken), s.count * s.width);
@@ -99,7 +99,7 @@ static PyObject *k_unsorted_segment_sum(const Call *call) {
     s.step = s.width;
     s.count = PyArray_SIZE(ids);
     s.wide = is_wide(ids);
-    if (!s.width || left_to_governor(call, (s.count + height) * s.width)) return NULL;
+    if (!s.width || left_to_python(call, (s.count + height) * s.width)) return NULL;
     for (int64_t i = 0; i < s.count; i++)
         if (number(s.numbers, s.wide, i) >= height) return NULL;
     PyArrayObject *made = result_at(call, 3, PyArray_TYPE(data), rank - deep + 1, sizes);
@@ -280,7 +280,7 @@ static PyObject *k_unsorted_segment_extreme(const Call *call) {
     s.count = PyArray_SIZE(ids);
     s.wide = is_wide(ids);
     s.how = call->args[3] == Py_True;
-    if (!s.width || left_to_governor(call, (s.count + height) * s.width)) return NULL;
+    if (!s.width || left_to_python(call, (s.count + height) * s.width)) return NULL;
     for (int64_t i = 0; i < s.count; i++)
         if (number(s.numbers, s.wide, i) >= height) return NULL;
     PyArrayObject *made = fresh(PyArray_TYPE(data), rank - deep + 1, sizes);
@@ -332,7 +332,7 @@ static PyObject *k_sparse_product(const Call *call) {
     s.height = sizes[s.turned];
     s.width = PyArray_DIM(dense, 1);
     if (s.height < 0 || s.height > LARGEST || PyArray_DIM(dense, 0) != sizes[!s.turned] || !s.width) return NULL;
-    if (s.height * s.width > LARGEST || left_to_governor(call, (s.count + s.height) * s.width)) return NULL;
+    if (s.height * s.width > LARGEST || left_to_python(call, (s.count + s.height) * s.width)) return NULL;
     for (int64_t i = 0; i < 2 * s.count; i++)
         if (s.places[i] < 0 || s.places[i] >= sizes[i & 1]) return NULL;
     npy_intp made_sizes[2] = {s.height, s.width};

@@ -69,7 +69,7 @@ static PyObject *of_segments(const Call *call, int how) {
     Segments s = {PyArray_DATA(data), PyArray_DATA(ids), NULL, PyArray_DIM(ids, 0), 0, 0, is_wide(ids), false};
     if ((type != NPY_FLOAT32 && type != NPY_FLOAT64) || !s.count || PyArray_DIM(data, 0) != s.count) return NULL;
     s.width = PyArray_SIZE(data) / s.count;
-    if (left_to_governor(call, s.count * s.width)) return NULL;
+    if (left_to_python(call, s.count * s.width)) return NULL;
     int64_t last = 0, run = 0, longest = 0;
     for (int64_t i = 0; i < s.count; i++) {
         int64_t id = number(s.ids, s.wide, i);
@@ -132,7 +132,7 @@ static PyObject *of_picked(const Call *call, int how) {
     if ((type != NPY_FLOAT32 && type != NPY_FLOAT64) || PyArray_NDIM(indices) != 1 || !same_shape(indices, ids)) return NULL;
     Picked s = {PyArray_DATA(data), PyArray_DATA(indices), PyArray_DATA(ids), NULL, PyArray_DIM(ids, 0), 1, is_wide(indices), is_wide(ids), how};
     int64_t rows = PyArray_DIM(data, 0), last = 0, height;
-    if (left_to_governor(call, s.count * (rows ? PyArray_SIZE(data) / rows : 1))) return NULL;
+    if (left_to_python(call, s.count * (rows ? PyArray_SIZE(data) / rows : 1))) return NULL;
     for (int64_t i = 0; i < s.count; i++) {
         int64_t index = number(s.indices, s.wide_indices, i), id = number(s.ids, s.wide_ids, i);
         if (index < 0 || index >= rows || id < last || id >= LARGEST) return NULL;

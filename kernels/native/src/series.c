@@ -127,30 +127,21 @@ static int run_steps_of(PyObject *made, PyObject *layouts, const Arrays *arrays,
  *         all, or none, and those of its parts, or none,
  *     layouts: for each step the places of its arrays, and the offsets of its parts (see `parts`),
  *     room: the most recipes that a call may have,
- *     grant: the memory of a `Grant`, or None for one thread.
+ *     threads: the memory of a `ThreadCount`, or None for one thread.
  *
- * Gives None. What does not fit, fails, or is not granted is left to the caller. */
+ * Gives None. What does not fit, fails, or is not decided is left to the caller. */
 static PyObject *k_series(const Call *call) {
-    enum { SIZES, SETS, LAYOUTS, ROOM, GRANT, FIELDS };
+    enum { SIZES, SETS, LAYOUTS, ROOM, THREADS, FIELDS };
     PyObject *work = call->count > 1 ? call->args[0] : NULL;
     if (!work || !PyTuple_CheckExact(work) || PyTuple_Size(work) != FIELDS) return NULL;
-    PyObject *granted = PyTuple_GetItem(work, GRANT), *sets = PyTuple_GetItem(work, SETS), *layouts = PyTuple_GetItem(work, LAYOUTS);
+    PyObject *sets = PyTuple_GetItem(work, SETS), *layouts = PyTuple_GetItem(work, LAYOUTS);
     if (!PyList_CheckExact(sets) || !PyTuple_CheckExact(layouts)) return NULL;
-    Grant *grant = NULL;
-    int threads = call->threads ? call->threads : 1;
-    if (!call->threads && granted != Py_None) {
-        if (!PyByteArray_CheckExact(granted) || PyByteArray_Size(granted) != sizeof(Grant)) return NULL;
-        grant = (Grant *)PyByteArray_AsString(granted);
-        if (grant->left <= 0 || (grant->threads > 1 && threads_of_short_call() < grant->threads)) return NULL;
-        threads = (int)grant->threads;
-    }
+    int threads = call->threads ? call->threads : decided_threads(PyTuple_GetItem(work, THREADS));
+    if (threads < 1 || (!call->threads && threads > 1 && threads_of_short_call() < threads)) return NULL;
     Arrays arrays;
     PyObject *set = read_arrays(call, PyTuple_GetItem(work, SIZES), &arrays) ? take_last(sets) : NULL;
     if (!set) return NULL;
-    int64_t number = grant ? grant->number : 0, begun = grant ? nanoseconds() : 0;
-    if (grant) grant->left--;
     bool done = !run_steps_of(set, layouts, &arrays, threads, PyLong_AsLongLong(PyTuple_GetItem(work, ROOM)));
-    if (grant && done) measured(grant, number, nanoseconds() - begun);
     done = !PyList_Append(sets, set) && done;
     Py_DECREF(set);
     if (!done) return NULL;

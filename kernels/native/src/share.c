@@ -1,11 +1,11 @@
-/* Short calls: work of some microseconds, for which a governor in Python would cost more than it gains.
+/* Short calls: work of some microseconds, for which a decision in Python would cost more than it gains.
  *
  * Such a call is shared if a thread of the pool is looking for a job: that one begins within a microsecond, while to wake a thread
  * takes half a millisecond. Nobody waits for it, since the caller takes what no other thread has begun. A thread is woken for
  * short calls only when many of them have been done alone within a short time. It looks for jobs for a millisecond after each one,
  * so it stays while they last.
  *
- * Two things decide, as in `kernels/shared/governor.py`. The first is whether that kind of work gains: each kind (the function and the
+ * Two things decide. The first is whether that kind of work gains: each kind (the function and the
  * amount) has its costs, alone and shared. Now and then some calls are done alone, to compare. Where sharing does not pay, the kind
  * rests, and longer each time: two virtual cores may be one for seconds. The second is whether the cores are free: one account holds
  * what all shared calls have gained and lost lately. A thread that loses its core in the middle of a piece costs milliseconds. When

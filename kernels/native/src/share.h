@@ -1,4 +1,4 @@
-/* Short calls, which several threads share without a governor in Python. */
+/* Short calls, which several threads share without Python. */
 #ifndef ACTORFLOW_SHARE_H
 #define ACTORFLOW_SHARE_H
 

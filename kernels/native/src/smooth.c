@@ -30,7 +30,7 @@ static inline float logistic(float x) {
     UNARY(name##_each, float, float, expression)                                                                                     \
     static PyObject *k_##name(const Call *call) {                                                                                  \
         PyArrayObject *x = typed_at(call, 0, NPY_FLOAT32);                                                                         \
-        if (!x || left_to_governor(call, 8 * PyArray_SIZE(x))) return NULL;                                                        \
+        if (!x || left_to_python(call, 8 * PyArray_SIZE(x))) return NULL;                                                        \
         PyArrayObject *out = result_at(call, 1, NPY_FLOAT32, PyArray_NDIM(x), PyArray_DIMS(x));                                    \
         if (!out) return NULL;                                                                                                     \
         int64_t size = PyArray_SIZE(x);                                                                                            \
@@ -127,7 +127,7 @@ static PyObject *k_standardized(const Call *call) {
     int64_t width = PyArray_DIM(x, rank - 1), rows = PyArray_SIZE(x) / width;
     if (!scale || PyArray_NDIM(scale) != 1 || PyArray_DIM(scale, 0) != width) return NULL;
     if (offset && (PyArray_NDIM(offset) != 1 || PyArray_DIM(offset, 0) != width)) return NULL;
-    if (left_to_governor(call, 4 * PyArray_SIZE(x))) return NULL;
+    if (left_to_python(call, 4 * PyArray_SIZE(x))) return NULL;
     PyArrayObject *out = result_at(call, 4, NPY_FLOAT32, rank, PyArray_DIMS(x));
     if (!out) return NULL;
     Standard s = {PyArray_DATA(x), PyArray_DATA(scale), offset ? PyArray_DATA(offset) : NULL, PyArray_DATA(out), width,
@@ -223,7 +223,7 @@ static PyObject *k_layer_norm_grad(const Call *call) {
     Slopes g = {0};
     PyArrayObject *scale = typed_at(call, 2, NPY_FLOAT32), *x;
     if (!slopes_at(call, &g, 3) || !scale || PyArray_NDIM(scale) != 1 || PyArray_DIM(scale, 0) != g.width) return NULL;
-    if (left_to_governor(call, 8 * g.rows * g.width)) return NULL;
+    if (left_to_python(call, 8 * g.rows * g.width)) return NULL;
     x = array_at(call, 1);
     PyArrayObject *out = result_at(call, 4, NPY_FLOAT32, PyArray_NDIM(x), PyArray_DIMS(x));
     if (!out) return NULL;
@@ -238,7 +238,7 @@ static PyObject *k_layer_norm_grad(const Call *call) {
 /* layer_norm_scale_grad(dy, x, epsilon): the gradient for the scale. */
 static PyObject *k_layer_norm_scale_grad(const Call *call) {
     Slopes g = {0};
-    if (!slopes_at(call, &g, 2) || left_to_governor(call, 4 * g.rows * g.width)) return NULL;
+    if (!slopes_at(call, &g, 2) || left_to_python(call, 4 * g.rows * g.width)) return NULL;
     npy_intp sizes[1] = {g.width};
     PyArrayObject *made = fresh(NPY_FLOAT32, 1, sizes);
     if (!made) return NULL;
@@ -287,7 +287,7 @@ static PyObject *k_softmax_grad(const Call *call) {
     int rank = y ? PyArray_NDIM(y) : 0;
     if (call->count < 3 || !dy || !rank || !PyArray_SIZE(y) || !same_shape(dy, y) || !PyFloat_CheckExact(call->args[2])) return NULL;
     int64_t size = PyArray_SIZE(y), width = PyArray_DIM(y, rank - 1);
-    if (left_to_governor(call, 4 * size)) return NULL;
+    if (left_to_python(call, 4 * size)) return NULL;
     PyArrayObject *out = result_at(call, 3, NPY_FLOAT32, rank, PyArray_DIMS(y));
     if (!out) return NULL;
     Shares g = {PyArray_DATA(dy), PyArray_DATA(y), PyArray_DATA(out), width, (float)PyFloat_AsDouble(call->args[2])};

@@ -171,7 +171,7 @@ static PyObject *k_softmax(const Call *call) {
     axis = axis < 0 ? axis + rank : axis;
     bool last = axis == rank - 1;
     if (axis < 0 || axis >= rank || (!last && (r.bits || PyArray_TYPE(x) != NPY_FLOAT32))) return NULL;
-    if (left_to_governor(call, 4 * size)) return NULL;
+    if (left_to_python(call, 4 * size)) return NULL;
     if (!last) {
         Planes p = {r.x, NULL, PyArray_DIM(x, (int)axis), 1, 0};
         for (int i = (int)axis + 1; i < rank; i++) p.columns *= PyArray_DIM(x, i);
@@ -195,7 +195,7 @@ static PyObject *k_cross_entropy(const Call *call) {
     if (!rows_of(x, &r) || !labels || PyArray_NDIM(x) != 2 || PyArray_NDIM(labels) != 1) return NULL;
     if (PyArray_DIM(labels, 0) != r.rows) return NULL;
     int64_t size = r.rows * r.width;
-    if (left_to_governor(call, 4 * size)) return NULL;
+    if (left_to_python(call, 4 * size)) return NULL;
     r.labels = PyArray_DATA(labels);
     r.wide = is_wide(labels);
     r.bits = size < SMALL_SUM;

@@ -90,7 +90,7 @@ static PyObject *k_update(const Call *call) {
     int64_t size = PyArray_SIZE(first);
     int type = PyArray_TYPE(first);
     Part part = type == NPY_FLOAT32 ? update_f4 : type == NPY_FLOAT64 ? update_f8 : NULL;
-    if (!part || left_to_governor(call, size)) return NULL;
+    if (!part || left_to_python(call, size)) return NULL;
     for (int k = 0; k < f.numbers; k++) {
         f.number[k] = PyFloat_AsDouble(PyList_GetItem(numbers, k));
         if (f.number[k] == -1 && PyErr_Occurred()) {

@@ -141,7 +141,7 @@ static PyObject *k_max_pool(const Call *call) {
     Pool p;
     if (!x || !y || !PyArray_ISWRITEABLE(y) || !numbers_at(call, 2, 6, window) || !pool_of(x, y, window, &p)) return NULL;
     int64_t size = PyArray_SIZE(x), rows = PyArray_DIM(x, 0) * p.rows;
-    if (left_to_governor(call, 2 * size)) return NULL;
+    if (left_to_python(call, 2 * size)) return NULL;
     p.out = PyArray_DATA(y);
     work_through(call, pool_rows, &p, rows, WINDOW_PIECE * rows / size + 1, size);
     Py_INCREF((PyObject *)y);
@@ -158,7 +158,7 @@ static PyObject *k_max_pool_grad(const Call *call) {
     window[2] = window[0];
     window[3] = window[1];
     int64_t size = PyArray_SIZE(x);
-    if (!pool_of(x, y, window, &p) || !lie_inside(&p) || left_to_governor(call, 2 * size)) return NULL;
+    if (!pool_of(x, y, window, &p) || !lie_inside(&p) || left_to_python(call, 2 * size)) return NULL;
     p.dy = PyArray_DATA(dy);
     p.out = PyArray_DATA(dx);
     int64_t rows = PyArray_DIM(x, 0) * p.rows;
@@ -279,7 +279,7 @@ static PyObject *k_depthwise(const Call *call) {
     PyArrayObject *x = images_at(call, 0), *w = images_at(call, 1), *y = images_at(call, 2);
     Depthwise d;
     if (!x || !w || !y || !PyArray_ISWRITEABLE(y) || share_memory(x, y) || !depthwise_of(call, x, w, y, &d)) return NULL;
-    if (left_to_governor(call, depthwise_work(&d))) return NULL;
+    if (left_to_python(call, depthwise_work(&d))) return NULL;
     d.out = PyArray_DATA(y);
     work_through(call, depthwise_rows, &d, d.images * d.rows, WINDOW_PIECE / (d.columns * d.channels) + 1, depthwise_work(&d));
     Py_INCREF((PyObject *)y);
@@ -290,7 +290,7 @@ static PyObject *k_depthwise_to_images(const Call *call) {
     PyArrayObject *x = images_at(call, 0), *w = images_at(call, 1), *y = images_at(call, 2);
     Depthwise d;
     if (!x || !w || !y || !PyArray_ISWRITEABLE(x) || share_memory(x, y) || !depthwise_of(call, x, w, y, &d)) return NULL;
-    if (left_to_governor(call, depthwise_work(&d))) return NULL;
+    if (left_to_python(call, depthwise_work(&d))) return NULL;
     d.out = PyArray_DATA(x);
     work_through(call, depthwise_to_images, &d, d.images, 1, depthwise_work(&d));
     Py_INCREF((PyObject *)x);
@@ -301,7 +301,7 @@ static PyObject *k_depthwise_to_weights(const Call *call) {
     PyArrayObject *x = images_at(call, 0), *w = images_at(call, 1), *y = images_at(call, 2);
     Depthwise d;
     if (!x || !w || !y || !PyArray_ISWRITEABLE(w) || share_memory(w, y) || !depthwise_of(call, x, w, y, &d)) return NULL;
-    if (left_to_governor(call, depthwise_work(&d))) return NULL;
+    if (left_to_python(call, depthwise_work(&d))) return NULL;
     int64_t taps = PyArray_SIZE(w);
     float *sums = PyMem_Malloc(d.images * taps * sizeof(float)), *dw = PyArray_DATA(w);
     if (!sums) return PyErr_NoMemory();

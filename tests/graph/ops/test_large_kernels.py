@@ -18,7 +18,7 @@ from actorflow.kernels.nn import pool
 from actorflow.kernels.nn.conv import depthwise as conv_depthwise
 from actorflow.kernels.nn.conv import functions as conv
 from actorflow.kernels.random.philox import PhiloxStream
-from actorflow.kernels.shared import governor, threads
+from actorflow.kernels.shared import thread_count, threads
 from actorflow.kernels.shared.elementwise import chosen, with_vector
 from actorflow.kernels.shared.reducing import largest, smallest, sum_over
 
@@ -247,7 +247,7 @@ def both(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
     elif threads.loaded() is None:
         pytest.skip("the library in C is not there, and so its pool is not either")
     monkeypatch.setattr(threads, "most_threads", lambda: 2)
-    monkeypatch.setattr(governor.Governor, "threads", lambda self: 2)
+    monkeypatch.setattr(thread_count.ThreadCount, "run", lambda self, work: work(2))
 
 
 def test_pieces_are_done_once_each_by_whichever_thread(both: None) -> None:

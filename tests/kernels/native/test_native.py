@@ -145,7 +145,7 @@ def test_a_kernel_that_there_is_not_is_an_error() -> None:
 
 
 def test_small_calls_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "governed", lambda *given: pytest.fail("a small call is measured"))
+    monkeypatch.setattr(threads, "threaded", lambda *given: pytest.fail("a small call is measured"))
     x = np.ones((10, 10), "f4")
     assert same(elementwise._add(x, x.T), x + x.T)
 

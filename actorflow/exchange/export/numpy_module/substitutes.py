@@ -14,8 +14,8 @@ def in_pieces(work, count, key=None, whole=None):
     for number in range(count):
         work(number)
 """,
-    "governed": """
-def governed(key, work, most=1):
+    "threaded": """
+def threaded(key, work, most=1):
     return work(1)
 """,
     "openblas": """
