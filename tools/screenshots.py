@@ -69,7 +69,7 @@ async def served(page: af.dashboard.Dashboard) -> AsyncIterator[str]:
     """The page on a free port of this machine; gives its address."""
     listening, end = server.listening("127.0.0.1", 0), asyncio.Event()
     async with page, anyio.create_task_group() as group:
-        group.start_soon(server.Server(page).serve, [listening], None, end)
+        group.start_soon(server.HttpServer(page).serve, [listening], None, end)
         yield f"http://127.0.0.1:{listening.getsockname()[1]}/?token={page.token}"
         end.set()
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import anyio
 
 from actorflow.cluster.client.in_flight import InFlightSteps
-from actorflow.cluster.wire.links import Link
+from actorflow.cluster.wire.links import TaskLink
 from actorflow.cluster.wire.messages import RunPart, RunPlan
 from actorflow.engine.passes.compile import RunSignature
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
@@ -59,7 +59,7 @@ class StepMember(Protocol):
 class RemoteStepMember:
     """To a member at the other end of a link."""
 
-    def __init__(self, link: Link, request: RunPart, fetches: int, give: Callable[[int, Any], None]) -> None:
+    def __init__(self, link: TaskLink, request: RunPart, fetches: int, give: Callable[[int, Any], None]) -> None:
         self._link = link
         self._tokens = link.tokens
         self._request = request
@@ -142,7 +142,7 @@ class RemotePartialStep(PartialStep):
     """A partial run at the client: its request is open until the step has ended."""
 
     def __init__(
-        self, link: Link, request: RunPlan, signature: RunSignature, in_flight: InFlightSteps, root: BackgroundTasks
+        self, link: TaskLink, request: RunPlan, signature: RunSignature, in_flight: InFlightSteps, root: BackgroundTasks
     ) -> None:
         super().__init__(signature, root)
         self._link = link

@@ -14,7 +14,7 @@ import anyio
 import msgpack
 
 from actorflow.cluster.partial_run import FEED, FETCH, RemoteStepCaller
-from actorflow.cluster.wire.links import Link
+from actorflow.cluster.wire.links import TaskLink
 from actorflow.cluster.wire.messages import RunPart, RunPlan, Within
 from actorflow.cluster.wire.rpc import WaitingForReply
 from actorflow.cluster.wire.signatures import Form, check_feeds, decode_inline, encode_inline
@@ -49,7 +49,7 @@ class _Served(Trace):
 
 
 async def call_step(
-    link: Link,
+    link: TaskLink,
     request: RunPlan | RunPart,
     feeds: Sequence[Any],
     fetches: int,
@@ -90,7 +90,9 @@ _Run: TypeAlias = Callable[[list[Any], Trace | None], StepResult[list[Any]]]
 _Request = TypeVar("_Request", RunPlan, RunPart)
 
 
-def begin_step(link: Link, request: _Request, begin: Callable[[_Request, Link], StepResult[Any]]) -> StepResult[Any]:
+def begin_step(
+    link: TaskLink, request: _Request, begin: Callable[[_Request, TaskLink], StepResult[Any]]
+) -> StepResult[Any]:
     """Begins a step by `begin`. If that fails, drops the feeds, which may be here before the request."""
     try:
         return begin(request, link)
@@ -100,7 +102,7 @@ def begin_step(link: Link, request: _Request, begin: Callable[[_Request, Link], 
 
 
 def serve_step(
-    link: Link,
+    link: TaskLink,
     request: RunPlan | RunPart,
     feeds: Sequence[TensorId],
     forms: Sequence[Form],
@@ -121,7 +123,7 @@ def serve_step(
     return run(inputs, trace).then(partial(_answer, reply_by, request.step, trace))
 
 
-def in_span(link: Link, step: int, name: str, task: str, run: _Run) -> _Run:
+def in_span(link: TaskLink, step: int, name: str, task: str, run: _Run) -> _Run:
     """`run` in a span of its own, if the task that asks has told its context."""
     context = link.spans.pop(step, "") if link.spans else ""
     if not context or step_spans.installed is None:
@@ -194,7 +196,7 @@ def _answer(reply_by: _ReplyBy, step: int, trace: _Served | None, results: list[
     return [forms, msgpack.packb([trace.clock_error, *trace.rows()])]
 
 
-def _take_trace(trace: Trace, traced: bytes, link: Link, sent: int) -> None:
+def _take_trace(trace: Trace, traced: bytes, link: TaskLink, sent: int) -> None:
     """Adds the events of the task that was asked then and has answered now."""
     answered = perf_counter_ns()
     error, rows, spans = msgpack.unpackb(traced)
@@ -230,7 +232,7 @@ async def _value(tokens: Channel, edge: int, step: int, forms: Sequence[Any], in
     return await tokens.recv(edge, step)
 
 
-def _reply(reply: Any, link: Link) -> tuple[list[Any], bytes | None]:
+def _reply(reply: Any, link: TaskLink) -> tuple[list[Any], bytes | None]:
     match reply:
         case [list(forms), None | bytes() as rows]:
             return forms, rows

@@ -25,7 +25,7 @@ from actorflow.cluster.membership.view import Limits, View, founded
 from actorflow.cluster.task_status import MOST_TOLD, dataset_rows, device_status, link_status, queue_rows
 from actorflow.cluster.wire.connect_all import connect_all
 from actorflow.cluster.wire.endpoints import Open, open_endpoints
-from actorflow.cluster.wire.links import REPLY_SECONDS, VERSION, Link, Links
+from actorflow.cluster.wire.links import REPLY_SECONDS, VERSION, Links, TaskLink
 from actorflow.cluster.wire.messages import (
     ChiefFailed,
     Hello,
@@ -379,7 +379,7 @@ class Server:
             ),
         }
 
-    async def reach(self, task: str, address: str) -> Link:
+    async def reach(self, task: str, address: str) -> TaskLink:
         """The link to a task. Raises UnavailableError, HandshakeRejected."""
         try:
             return await self.links.to(task, address, timeout=_REACH_SECONDS)
@@ -398,7 +398,7 @@ class Server:
 
     # ---- what is answered
 
-    def _handlers(self, link: Link) -> Mapping[str, Handler]:
+    def _handlers(self, link: TaskLink) -> Mapping[str, Handler]:
         async def hello(request: Hello) -> dict[str, Any]:
             if request.version != VERSION:
                 raise FailedPreconditionError(
@@ -428,7 +428,7 @@ class Server:
         async def reset_all(request: ResetAll) -> None:
             failures: list[OpError] = []
 
-            async def ask(peer: Link) -> None:
+            async def ask(peer: TaskLink) -> None:
                 try:
                     await peer.call(Reset(request.containers), timeout=REPLY_SECONDS)
                 except OpError as error:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from actorflow.cluster.wire.links import Link
+from actorflow.cluster.wire.links import TaskLink
 from actorflow.engine.device.base import Device
 from actorflow.engine.runtime.state.resources import ResourceManager
 
@@ -30,7 +30,7 @@ def device_status(device: Device) -> dict[str, Any]:
     }
 
 
-def link_status(link: Link, direction: str) -> dict[str, Any]:
+def link_status(link: TaskLink, direction: str) -> dict[str, Any]:
     """The state of a link, in JSON's types."""
     statistics = link.tokens.statistics()
     return {

@@ -297,7 +297,7 @@ def _error(code: int, path: str | None = None) -> OSError:
 # ---- `SharedFiles`: one file system for several machines, as they see it over a network.
 
 
-class SharedFiles(SimulatedFiles):
+class SharedSimulatedFiles(SimulatedFiles):
     """The view that one machine has of the files `names`, which others see too.
 
     A machine that keeps them never stops: names are there for good at once, as is what was flushed. A machine that stops leaves a

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 from actorflow.testing.events import EventQueue, Trace
-from actorflow.testing.files import FileFaults, SharedFiles, SimulatedFiles
+from actorflow.testing.files import FileFaults, SharedSimulatedFiles, SimulatedFiles
 from actorflow.testing.host import Host, Job, Program
 from actorflow.testing.loop import DAY, MOST_CALLS, Clock, Deadlock, VirtualLoop, waiting
 from actorflow.testing.network import Link, Network
@@ -112,7 +112,7 @@ class World:
         shared: dict[str, Any] = {}
         for name in names:
             chance = random.Random(f"{self.seed}/shared files {name}")
-            self.host(name).mount(SharedFiles(shared, faults=self._file_faults, chance=chance))
+            self.host(name).mount(SharedSimulatedFiles(shared, faults=self._file_faults, chance=chance))
 
     def spawn(self, name: str, program: Program[T], *arguments: Any, again: bool = True) -> Job[T]:
         """Runs `program(*arguments)` on a machine; with `again` also whenever it is restarted. `await` gives its result."""

@@ -23,7 +23,7 @@ import actorflow as af
 from actorflow.engine.placement.search.moves import CriticalPathMoves
 from actorflow.engine.placement.search.problem import SearchProblem
 from actorflow.engine.placement.search.search import search
-from actorflow.engine.placement.simulation.timeline import Timeline
+from actorflow.engine.placement.simulation.timeline import StepTimeline
 from actorflow.engine.session.planning.trial import sign_test
 from benchmarks.placement.graphs import LINKS, layered, nasnet, problem
 
@@ -75,7 +75,7 @@ class LearnedMoves:
         self._bytes = np.array(list(pairs.values()))
         self._bytes = self._bytes / max(self._bytes.max(initial=0.0), 1.0)
         self._degree = np.maximum(np.bincount(np.concatenate([self._from, self._to]), minlength=count), 1)[:, None]
-        self._schedule: Timeline | None = None
+        self._schedule: StepTimeline | None = None
 
     def _spread(self, columns: Any) -> Any:
         """The mean over the neighbours of each group."""
@@ -84,7 +84,7 @@ class LearnedMoves:
         np.add.at(made, self._from, columns[self._to])
         return made / self._degree
 
-    def _look(self, schedule: Timeline, path: list[int]) -> None:
+    def _look(self, schedule: StepTimeline, path: list[int]) -> None:
         """Takes in what the policy sees of a schedule."""
         at = np.array(schedule.at)
         critical = np.zeros(len(at))
@@ -114,7 +114,7 @@ class LearnedMoves:
         ends = [float(self._load[self._at[groups]].mean()), float(self._load[there].mean())]
         return [*seen, len(groups) / 8, before, after, *ends]
 
-    def propose(self, schedule: Timeline, path: list[int], chance: random.Random) -> Mapping[int, int]:
+    def propose(self, schedule: StepTimeline, path: list[int], chance: random.Random) -> Mapping[int, int]:
         """A move that the policy has drawn."""
         before = self._schedule
         if self.seen and before is not None and schedule is not before:

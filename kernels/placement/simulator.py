@@ -8,7 +8,7 @@ from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 from actorflow.engine.placement.simulation.simulator import Simulator
-from actorflow.engine.placement.simulation.timeline import Timeline
+from actorflow.engine.placement.simulation.timeline import StepTimeline
 from actorflow.engine.placement.simulation.workload import DeviceSet, Workload
 
 from ..native.library import loaded
@@ -51,8 +51,8 @@ class NativeSimulator(Simulator):
         self._model = (*[array("d", column) for column in doubles], *[array("i", column) for column in numbers])
 
     def _simulated(
-        self, at: list[int], base: Timeline | None, snapshots: Sequence[Any], limit: float, keep: bool = True
-    ) -> Timeline | None:
+        self, at: list[int], base: StepTimeline | None, snapshots: Sequence[Any], limit: float, keep: bool = True
+    ) -> StepTimeline | None:
         count = len(self.work.names)
         ready = array("d", bytes(8 * count))
         if base is None:
@@ -68,7 +68,7 @@ class NativeSimulator(Simulator):
             return None
         seconds, final, kept = reply
         snapshots = [*snapshots, *(NativeSnapshot(*row) for row in kept)]
-        return Timeline(seconds, at, begun, ended, ready, cause, before, final, snapshots)
+        return StepTimeline(seconds, at, begun, ended, ready, cause, before, final, snapshots)
 
 
 def native_simulator(work: Workload, machine: DeviceSet, group: Sequence[int]) -> Simulator | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from actorflow.engine.runtime.tape.tape import Instruction, InstructionKind, Run, Tape
+from actorflow.engine.runtime.tape.tape import Instruction, InstructionKind, PausingRun, Tape
 
 MOST_ARGUMENTS = 63
 """Arguments of a call, a list counted as one argument."""
@@ -28,9 +28,9 @@ class TapesInC:
         function: Callable[[list[Any]], Any] | None = self._made(tape, pauses=False)
         return function
 
-    def begins(self, tape: Tape) -> Callable[[list[Any]], Run] | None:
+    def begins(self, tape: Tape) -> Callable[[list[Any]], PausingRun] | None:
         """See `Library.begins`."""
-        function: Callable[[list[Any]], Run] | None = self._made(tape, pauses=True)
+        function: Callable[[list[Any]], PausingRun] | None = self._made(tape, pauses=True)
         return function
 
     def _made(self, tape: Tape, pauses: bool) -> Any:

@@ -26,7 +26,7 @@ from actorflow.cluster.config.credentials import Target
 from actorflow.cluster.server import Server
 from actorflow.engine.runtime.diagnostics.post_mortem import PostMortem
 from actorflow.engine.runtime.diagnostics.recorder import RecordedTrace, Recorder
-from actorflow.engine.runtime.diagnostics.trace import Event
+from actorflow.engine.runtime.diagnostics.trace import TraceEvent
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
 from actorflow.frontends.cli import trace as command
 from actorflow.graph.ops.state.mutex import mutex_lock
@@ -55,7 +55,7 @@ class Ended:
         self.trace = RecordedTrace() if number % recorder.every == 0 else None
         if self.trace is not None:
             self.trace.events.extend(
-                [Event(f"node of {number}", "Add", "/task:0/device:CPU:0", 1, 2, 0, False)] * events
+                [TraceEvent(f"node of {number}", "Add", "/task:0/device:CPU:0", 1, 2, 0, False)] * events
             )
 
 
@@ -68,7 +68,7 @@ def test_a_recorder_traces_steps_by_their_numbers_and_keeps_the_last_ones() -> N
     assert [one.number for one in recorder.last()] == [15, 16, 17, 18] and recorder.dropped == 14
     assert [one.number for one in recorder.last() if one.trace is not None] == [15, 18]
     own: Any = Ended(19, recorder)
-    own.trace = af.Trace([Event("mine", "Add", "/task:0/device:CPU:0", 1, 2, 0, False)])
+    own.trace = af.Trace([TraceEvent("mine", "Add", "/task:0/device:CPU:0", 1, 2, 0, False)])
     recorder.ended(own, ())
     assert recorder.last()[-1].trace is None, "a trace that a program asked for is the program's"
 

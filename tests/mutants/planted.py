@@ -210,7 +210,7 @@ PLANTED = (
         "forget leases where no message leaves",
         "The shared arena fills up with what peers have long given back.",
         "transports/protocol/outbox.py",
-        "            self._urgent.append(Record(RecordKind.RELEASE, incarnation=self._incarnation, meta=meta))\n",
+        "            self._urgent.append(FrameRecord(RecordKind.RELEASE, incarnation=self._incarnation, meta=meta))\n",
         "            pass\n",
     ),
     Planted(
@@ -224,8 +224,8 @@ PLANTED = (
         "send a dead token as an empty one",
         "The branch that was not taken runs.",
         "transports/protocol/receiver.py",
-        "        if record.flags & Flag.DEAD:\n            self.deliver(record, DEAD)",
-        "        if record.flags & Flag.DEAD:\n            self.deliver(record, None)",
+        "        if record.flags & RecordFlag.DEAD:\n            self.deliver(record, DEAD)",
+        "        if record.flags & RecordFlag.DEAD:\n            self.deliver(record, None)",
     ),
     Planted(
         "ignore the allow-list",

@@ -20,7 +20,7 @@ from actorflow.errors import AbortedError
 from actorflow.transports.protocol import frames
 from actorflow.transports.protocol.connection import ProtocolConnection
 from actorflow.transports.protocol.events import ConnectionEnded, ConnectionState, Event, MessageReceived
-from actorflow.transports.protocol.frames import Flag, Record, RecordKind
+from actorflow.transports.protocol.frames import FrameRecord, RecordFlag, RecordKind
 from actorflow.transports.protocol.handshake import CloseReason, make_hello
 from actorflow.transports.protocol.tensors import encode_token
 
@@ -333,9 +333,9 @@ def test_f62_a_list_of_lists_that_claim_to_be_long_takes_no_memory() -> None:
 def test_f62_a_tensor_that_is_not_what_it_says_is_refused(meta: Any, total: int, message: str) -> None:
     there, _ = connected()
     body = bytes(total)
-    record = Record(
+    record = FrameRecord(
         RecordKind.TENSOR,
-        Flag.LAST,
+        RecordFlag.LAST,
         sequence=1,
         incarnation=1,
         meta=frames.pack(meta),
@@ -351,7 +351,9 @@ def test_f62_strings_whose_lengths_do_not_add_up_are_refused() -> None:
     there, _ = connected()
     body = (2**63).to_bytes(8, "little") + b"abc"
     meta = frames.pack(["string", [1]])
-    record = Record(RecordKind.TENSOR, Flag.LAST, 1, 0, 1, meta=meta, body=body, body_size=len(body), total=len(body))
+    record = FrameRecord(
+        RecordKind.TENSOR, RecordFlag.LAST, 1, 0, 1, meta=meta, body=body, body_size=len(body), total=len(body)
+    )
     (end,) = there.sink.receive(memoryview(frames.encode(record)))
     assert isinstance(end, ConnectionEnded) and "by their lengths" in str(end.error)
 
@@ -371,14 +373,14 @@ def test_f62_a_sender_that_ignores_its_credit_is_shut_out() -> None:
 def test_f62_who_gives_back_more_credit_than_was_used_ends_the_connection() -> None:
     for tokens, messages in ((1, 0), (0, 1)):
         there, back = connected()
-        back.source.outbox.put_urgent(Record(RecordKind.CREDIT, incarnation=2, offset=tokens, total=messages))
+        back.source.outbox.put_urgent(FrameRecord(RecordKind.CREDIT, incarnation=2, offset=tokens, total=messages))
         settle(there, back)
         assert "more credit" in str(back.ends[0].error)
 
 
 def test_f62_records_of_another_incarnation_are_dropped_and_counted() -> None:
     there, _ = connected()
-    stale = Record(RecordKind.MESSAGE, Flag.LAST, 1, 0, 99, body=b"\x01", body_size=1, total=1)
+    stale = FrameRecord(RecordKind.MESSAGE, RecordFlag.LAST, 1, 0, 99, body=b"\x01", body_size=1, total=1)
     assert there.sink.receive(memoryview(frames.encode(stale))) == []
     there.source.post("fresh")
     settle(there)
@@ -387,7 +389,7 @@ def test_f62_records_of_another_incarnation_are_dropped_and_counted() -> None:
 
 def test_f62_the_first_record_must_be_a_hello() -> None:
     server = connection("/job:b/task:0", 2)
-    (end,) = server.receive(memoryview(frames.encode(Record(RecordKind.BEAT, incarnation=1))))
+    (end,) = server.receive(memoryview(frames.encode(FrameRecord(RecordKind.BEAT, incarnation=1))))
     assert isinstance(end, ConnectionEnded) and "no HELLO" in str(end.error)
 
 

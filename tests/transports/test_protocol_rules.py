@@ -18,7 +18,7 @@ from actorflow.transports.protocol import frames
 from actorflow.transports.protocol.clocks import ClockBeats, ClockEstimate
 from actorflow.transports.protocol.connection import ProtocolConnection
 from actorflow.transports.protocol.events import ConnectionEnded, ConnectionState, Event, MessageReceived
-from actorflow.transports.protocol.frames import FRAME_LIMIT, HEADER, TAG_LIMIT, Flag, Record, RecordKind
+from actorflow.transports.protocol.frames import FRAME_LIMIT, HEADER, TAG_LIMIT, FrameRecord, RecordFlag, RecordKind
 from actorflow.transports.protocol.handshake import CloseReason, make_hello
 from actorflow.transports.protocol.inbox import Inbox
 from actorflow.transports.protocol.receiver import CHUNK_LIMIT
@@ -116,7 +116,7 @@ def test_f62_one_lost_chunk_ends_the_connection_with_the_next_one() -> None:
 @pytest.mark.parametrize("other", [4, 6], ids=["a former one", "a later one"])
 def test_f62_records_of_any_other_incarnation_are_dropped(other: int) -> None:
     _, server = pair((5, 9))
-    record = Record(RecordKind.MESSAGE, Flag.LAST, 1, 0, other, body=b"\x01", body_size=1, total=1)
+    record = FrameRecord(RecordKind.MESSAGE, RecordFlag.LAST, 1, 0, other, body=b"\x01", body_size=1, total=1)
     assert server.receive(memoryview(frames.encode(record))) == []
     assert server.receiver.dropped_old == 1 and server.state is ConnectionState.OPEN
 
@@ -173,7 +173,7 @@ def test_messages_have_a_longest_one_and_so_many_may_wait() -> None:
 
 def test_a_message_that_is_announced_too_long_ends_the_connection() -> None:
     _, server = pair()
-    record = Record(RecordKind.MESSAGE, 0, 1, 0, 5, body=b"\x01", body_size=1, total=LIMITS.message + 1)
+    record = FrameRecord(RecordKind.MESSAGE, 0, 1, 0, 5, body=b"\x01", body_size=1, total=LIMITS.message + 1)
     assert isinstance(error_of(server.receive(memoryview(frames.encode(record)))), FrameTooLarge)
 
 
@@ -267,7 +267,7 @@ def test_small_tokens_count_against_the_window_of_chunks() -> None:
 def test_a_chunk_has_from_one_byte_to_a_mebibyte(size: int) -> None:
     _, server = pair()
     meta = frames.pack(["uint8", [1 << 19]])
-    record = Record(RecordKind.TENSOR, Flag.FOLLOWS, 0, 0, 5, 1, 1, meta=meta, body_size=size, total=1 << 19)
+    record = FrameRecord(RecordKind.TENSOR, RecordFlag.FOLLOWS, 0, 0, 5, 1, 1, meta=meta, body_size=size, total=1 << 19)
     _, events = server.receive_chunk(memoryview(frames.head(record)))
     assert isinstance(error_of(events), FrameTooLarge)
 
@@ -642,9 +642,9 @@ def test_f51_a_tensor_in_one_chunk_stays_in_the_memory_that_it_came_in(shift: in
 @pytest.mark.parametrize("dtype", [np.float64, np.int16, np.bool_, object])
 def test_f90_only_float32_may_be_marked_as_lossy(dtype: Any) -> None:
     token = encode_token(np.array([b"text"] * 4 if dtype is object else [1] * 4, dtype), False)
-    assert read_form(Record(RecordKind.TENSOR, meta=token.meta, total=len(token.body)), 1 << 20).shape == (4,)
+    assert read_form(FrameRecord(RecordKind.TENSOR, meta=token.meta, total=len(token.body)), 1 << 20).shape == (4,)
     with pytest.raises(ProtocolError, match="marked as lossy; only float32 can be"):
-        read_form(Record(RecordKind.TENSOR, Flag.LOSSY, meta=token.meta, total=8), 1 << 20)
+        read_form(FrameRecord(RecordKind.TENSOR, RecordFlag.LOSSY, meta=token.meta, total=8), 1 << 20)
 
 
 def test_f51_other_tensors_are_put_where_there_is_room_for_them() -> None:

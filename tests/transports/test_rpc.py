@@ -32,7 +32,7 @@ from actorflow.cluster.remote_step import FEED
 from actorflow.cluster.server import Server
 from actorflow.cluster.wire.decoding import REQUESTS, decode
 from actorflow.cluster.wire.failures import decode_error, encode_error
-from actorflow.cluster.wire.links import Link
+from actorflow.cluster.wire.links import TaskLink
 from actorflow.cluster.wire.messages import (
     Extend,
     Hello,
@@ -404,8 +404,8 @@ async def genuine(pair: Sequence[Server]) -> tuple[list[list[Any]], list[bytes]]
     graph, fetches, x = make_graph()
     kept = {id(server): server.worker_service.handlers for server in pair}
 
-    def listen(server: Server) -> Callable[[Link], Any]:
-        def handlers(link: Link) -> Any:
+    def listen(server: Server) -> Callable[[TaskLink], Any]:
+        def handlers(link: TaskLink) -> Any:
             inner = link.rpc._take
 
             def take(message: Any, channel: Any) -> None:

@@ -36,7 +36,18 @@ from .events import (
     KeyReceived,
     MessageReceived,
 )
-from .frames import MOST_HANDLES, Flag, MessageRecord, Record, RecordKind, TensorRecord, pack, parse, records, unpack
+from .frames import (
+    MOST_HANDLES,
+    FrameRecord,
+    MessageRecord,
+    RecordFlag,
+    RecordKind,
+    TensorRecord,
+    pack,
+    parse,
+    records,
+    unpack,
+)
 from .handshake import CloseReason, PeerFacts, chosen_version, hello_record, judge
 from .outbox import Outbox
 from .receiver import CHUNK_LIMIT, MapHandle, Receiver
@@ -44,7 +55,7 @@ from .sender import Sender
 from .tensors import EncodedTensor
 
 _HALF = 1 << 31
-_CLOSING, _FOLLOWS = ConnectionState.CLOSING, Flag.FOLLOWS  # an enumeration takes its time for each record
+_CLOSING, _FOLLOWS = ConnectionState.CLOSING, RecordFlag.FOLLOWS  # an enumeration takes its time for each record
 
 
 class ProtocolConnection:
@@ -76,7 +87,7 @@ class ProtocolConnection:
         self.error: BaseException | None = None
         self.dropped_twice = 0
         self._expected = [0, 0]  # the next sequence numbers of the control and the bulk lane
-        self._chunk: Record | None = None
+        self._chunk: FrameRecord | None = None
         self._closing: CloseContent | None = None
         self._greeted = False
 
@@ -94,7 +105,7 @@ class ProtocolConnection:
 
     def take_token(self, epoch: int, edge: int, step: int, tag: bytes, token: Any) -> None:
         """A token came from the peer by another way than the wire."""
-        record = Record(RecordKind.TENSOR, epoch=epoch, step=step, edge=edge, tag=tag)
+        record = FrameRecord(RecordKind.TENSOR, epoch=epoch, step=step, edge=edge, tag=tag)
         if self.state is ConnectionState.OPEN and not self.receiver.late(record):
             self.receiver.deliver(record, token)
 
@@ -185,7 +196,7 @@ class ProtocolConnection:
         events: list[Event] = []
         try:
             record, end = parse(first)
-            if end != len(first) or record.kind != RecordKind.TENSOR or not record.flags & Flag.FOLLOWS:
+            if end != len(first) or record.kind != RecordKind.TENSOR or not record.flags & RecordFlag.FOLLOWS:
                 raise ProtocolError("The bulk lane carried something that is no chunk of a tensor.")
             if not 0 < record.body_size <= CHUNK_LIMIT:
                 raise FrameTooLarge(f"A chunk has {record.body_size:,} bytes; 1 to {CHUNK_LIMIT:,} are allowed.")
@@ -245,7 +256,7 @@ class ProtocolConnection:
 
     # ---- records of the control lane
 
-    def _control(self, record: Record, events: list[Event]) -> None:
+    def _control(self, record: FrameRecord, events: list[Event]) -> None:
         if record.flags & _FOLLOWS:
             raise ProtocolError("A chunk has arrived on the control lane.")
         if self.peer is None:
@@ -295,7 +306,7 @@ class ProtocolConnection:
             case PeerFacts():
                 raise ProtocolError("A second HELLO has arrived.")
 
-    def _take_credit(self, record: Record) -> None:
+    def _take_credit(self, record: FrameRecord) -> None:
         """A token that is whole has arrived."""
         self.credit.token(record.cost)
         self.credit.landed(record.cost)
@@ -308,7 +319,7 @@ class ProtocolConnection:
             self.outbox.drop(aborted.epoch, aborted.step)
             self.inbox.abort(aborted.step, aborted.error_from(self._peer_name()), aborted.epoch)
 
-    def _greet(self, record: Record, events: list[Event]) -> None:
+    def _greet(self, record: FrameRecord, events: list[Event]) -> None:
         if record.kind != RecordKind.CLOSE and (record.kind != RecordKind.HELLO or record.sequence != 0):
             raise ProtocolError("The first record is no HELLO.")
         theirs = content_of(record)
@@ -340,7 +351,7 @@ class ProtocolConnection:
 
     # ---- order, credit, ends
 
-    def _in_order(self, record: Record, lane: int, events: list[Event]) -> bool:
+    def _in_order(self, record: FrameRecord, lane: int, events: list[Event]) -> bool:
         """Whether `record` is the next of its lane. A record that was there already is dropped; a gap breaks the
         connection."""
         assert self.peer is not None
@@ -371,13 +382,15 @@ class ProtocolConnection:
         if self.state is ConnectionState.OPEN and (due := self.credit.due()) is not None:
             tokens, messages = due
             self.outbox.put_urgent(
-                Record(RecordKind.CREDIT, incarnation=self.mine.identity.incarnation, offset=tokens, total=messages)
+                FrameRecord(
+                    RecordKind.CREDIT, incarnation=self.mine.identity.incarnation, offset=tokens, total=messages
+                )
             )
 
     def _urgent(self, kind: RecordKind, meta: bytes, *, step: int = 0, epoch: int | None = None) -> None:
         epoch = self.epoch if epoch is None else epoch
         self.outbox.put_urgent(
-            Record(kind, epoch=epoch, incarnation=self.mine.identity.incarnation, step=step, meta=meta)
+            FrameRecord(kind, epoch=epoch, incarnation=self.mine.identity.incarnation, step=step, meta=meta)
         )
 
     def _tell_abort(self, epoch: int, step: int, error: BaseException) -> None:
@@ -385,7 +398,7 @@ class ProtocolConnection:
 
     def _say_close(self, code: CloseReason, text: str) -> None:
         self.outbox.end(
-            Record(
+            FrameRecord(
                 RecordKind.CLOSE,
                 incarnation=self.mine.identity.incarnation,
                 meta=close_meta(code, text),

@@ -14,7 +14,7 @@ from actorflow.engine.transport.errors import ProtocolError
 from actorflow.errors import OpError, UnknownError
 
 from .events import ArenaAnnounced, KeyReceived
-from .frames import MessageRecord, Record, RecordKind, TensorRecord, pack, unpack, unpack_fields
+from .frames import FrameRecord, MessageRecord, RecordKind, TensorRecord, pack, unpack, unpack_fields
 from .handshake import CloseReason, PeerFacts, read_hello
 
 _CLOSE_TEXT = 4096
@@ -46,7 +46,7 @@ _CLASSES: dict[int, type[OpError]] = {
 class HandleContent:
     """A tensor of type `name` and shape `sizes` lies at `offset` of an arena, or in a device's memory that `arena` tells of."""
 
-    record: Record
+    record: FrameRecord
     name: str
     sizes: list[int]
     arena: int | bytes
@@ -123,7 +123,7 @@ Content = (
 )
 
 
-def content_of(record: Record) -> Content:
+def content_of(record: FrameRecord) -> Content:
     """The contents of `record`. Raises ProtocolError for contents that its kind can't have."""
     read = _READERS.get(record.kind)
     return record if read is None else read(record)  # type: ignore[return-value]  # the record's class is that of its kind
@@ -141,12 +141,12 @@ def close_meta(code: CloseReason, text: str) -> bytes:
     return pack([int(code), text[:_CLOSE_TEXT]])
 
 
-def _close(record: Record) -> CloseContent:
+def _close(record: FrameRecord) -> CloseContent:
     code, text = unpack_fields(record, int, str)
     return CloseContent(code, text[:_CLOSE_TEXT], record.offset)
 
 
-def leases_of(record: Record) -> list[int]:
+def leases_of(record: FrameRecord) -> list[int]:
     """The leases that a RELEASE or a MESSAGE gives back. Raises ProtocolError."""
     leases = unpack(record.meta)
     if type(leases) is not list or not all(type(lease) is int for lease in leases):
@@ -154,7 +154,7 @@ def leases_of(record: Record) -> list[int]:
     return leases
 
 
-_READERS: dict[int, Callable[[Record], Content]] = {
+_READERS: dict[int, Callable[[FrameRecord], Content]] = {
     RecordKind.HELLO: read_hello,
     RecordKind.CLOSE: _close,
     RecordKind.HANDLE: lambda record: HandleContent(record, *unpack_fields(record, str, list, (int, bytes), int, int)),

@@ -11,7 +11,7 @@ from typing import Any
 from actorflow.engine.transport.base import PeerLimits
 from actorflow.engine.transport.errors import FrameTooLarge, ProtocolError
 
-from .frames import Record
+from .frames import FrameRecord
 
 
 class Credit:
@@ -45,7 +45,7 @@ class Credit:
         if self._tokens_owed * 4 >= self.limits.data_window:
             self.is_due = True
 
-    def piece(self, record: Record) -> Any:
+    def piece(self, record: FrameRecord) -> Any:
         """A MESSAGE arrives: the bytes of the message, or None where pieces of it are missing. Raises ProtocolError."""
         cost = record.cost
         self._messages_open -= cost

@@ -52,7 +52,7 @@ class RecordKind(IntEnum):
     KEY = 11
 
 
-class Flag:
+class RecordFlag:
     """The kind of a token, and where the record's body lies. Plain numbers: each record asks for several, and an
     enumeration takes a microsecond for each."""
 
@@ -65,12 +65,12 @@ class Flag:
 
 ALL_FLAGS = 31  # all bits below it
 _LEAVES = frozenset({int, str, bytes, float, bool, type(None)})
-_FOLLOWS = Flag.FOLLOWS
+_FOLLOWS = RecordFlag.FOLLOWS
 _MESSAGE = int(RecordKind.MESSAGE)
 
 
 @dataclass(slots=True)
-class Record:
+class FrameRecord:
     """One record; a record that arrives is of the class of its kind. `sequence` counts the records of a lane; `offset` and
     `total` place a body in a larger whole."""
 
@@ -96,25 +96,25 @@ class Record:
         return HEADER.size + len(self.tag) + len(self.meta) + self.body_size
 
 
-class MessageRecord(Record):
+class MessageRecord(FrameRecord):
     """A record of kind MESSAGE: bytes of a message, from `offset` of its `total` on."""
 
     __slots__ = ()
 
 
-class TensorRecord(Record):
+class TensorRecord(FrameRecord):
     """A record of kind TENSOR: a token, or a chunk of a token."""
 
     __slots__ = ()
 
 
-_CLASSES = {int(kind): Record for kind in RecordKind} | {
+_CLASSES = {int(kind): FrameRecord for kind in RecordKind} | {
     RecordKind.MESSAGE: MessageRecord,
     RecordKind.TENSOR: TensorRecord,
 }
 
 
-def head(record: Record) -> bytes:
+def head(record: FrameRecord) -> bytes:
     """The bytes of `record` before its body."""
     return (
         HEADER.pack(
@@ -139,7 +139,7 @@ def head(record: Record) -> bytes:
     )
 
 
-def encode(record: Record) -> bytes:
+def encode(record: FrameRecord) -> bytes:
     """All bytes of `record`, its body among them."""
     return head(record) + bytes(record.body)
 
@@ -150,14 +150,14 @@ def message_piece(
     """All bytes of the record of `size` bytes of a message, from `offset` on. `meta` has the leases that go back with it."""
     total = len(data)
     end = offset + size
-    flags = Flag.LAST if end == total else 0
+    flags = RecordFlag.LAST if end == total else 0
     header = HEADER.pack(
         MAGIC, version, _MESSAGE, flags, sequence & _U32, 0, incarnation, 0, 0, 0, 0, offset, total, len(meta), size
     )
     return header + meta + (data if size == total else data[offset:end])
 
 
-def records(frame: memoryview) -> Iterator[Record]:
+def records(frame: memoryview) -> Iterator[FrameRecord]:
     """The records of a frame; a body is a view of it. Raises ProtocolError at the first that is none."""
     if len(frame) > FRAME_LIMIT:
         raise FrameTooLarge(f"A frame of records has {len(frame):,} bytes; {FRAME_LIMIT:,} are the most.")
@@ -171,7 +171,7 @@ def records(frame: memoryview) -> Iterator[Record]:
 
 def follows(frame: memoryview) -> bool:
     """Whether a frame is the head of a chunk; looks no closer."""
-    return len(frame) >= HEADER.size and bool(frame[6] & Flag.FOLLOWS)
+    return len(frame) >= HEADER.size and bool(frame[6] & RecordFlag.FOLLOWS)
 
 
 def head_size(frame: memoryview) -> int:
@@ -180,7 +180,7 @@ def head_size(frame: memoryview) -> int:
     return min(HEADER.size + int(tag) + int(meta), len(frame))
 
 
-def parse(frame: memoryview, position: int = 0) -> tuple[Record, int]:
+def parse(frame: memoryview, position: int = 0) -> tuple[FrameRecord, int]:
     """The record at `position`, and where the next begins. Raises ProtocolError."""
     if len(frame) - position < HEADER.size:
         raise ProtocolError(f"A record is cut off: {len(frame) - position} of the {HEADER.size} bytes of a header.")
@@ -271,7 +271,7 @@ def unpack(data: bytes | memoryview, extension: Callable[[int, bytes], Any] | No
         raise ProtocolError(f"Metadata is not what msgpack allows here: {error or type(error).__name__}.") from error
 
 
-def unpack_fields(record: Record, *types: type | tuple[type, ...]) -> list[Any]:
+def unpack_fields(record: FrameRecord, *types: type | tuple[type, ...]) -> list[Any]:
     """The metadata of `record`, a list with as many entries as `types`, each of its type. Raises ProtocolError."""
     fields = unpack(record.meta)
     if type(fields) is not list or len(fields) != len(types):

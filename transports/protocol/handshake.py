@@ -10,7 +10,7 @@ from actorflow.base.process import machine
 from actorflow.engine.transport.base import PeerLimits, ProcessIdentity
 from actorflow.engine.transport.errors import ProtocolError
 
-from .frames import VERSIONS, Record, RecordKind, pack, unpack
+from .frames import VERSIONS, FrameRecord, RecordKind, pack, unpack
 
 _LEAST_WINDOW = 64 * 1024
 _MOST = 1 << 62
@@ -80,7 +80,7 @@ def make_hello(
     )
 
 
-def hello_record(hello: PeerFacts) -> Record:
+def hello_record(hello: PeerFacts) -> FrameRecord:
     """`hello` for the wire."""
     meta: dict[str, object] = {
         "versions": list(hello.versions),
@@ -97,10 +97,10 @@ def hello_record(hello: PeerFacts) -> Record:
         meta |= {"seals": list(hello.seals), "sealed_port": hello.sealed_port}
     if hello.takes_enclosed:
         meta["handles"] = True
-    return Record(RecordKind.HELLO, epoch=hello.epoch, incarnation=hello.identity.incarnation, meta=pack(meta))
+    return FrameRecord(RecordKind.HELLO, epoch=hello.epoch, incarnation=hello.identity.incarnation, meta=pack(meta))
 
 
-def read_hello(record: Record) -> PeerFacts:
+def read_hello(record: FrameRecord) -> PeerFacts:
     """The hello in `record`. Keys that are not known are left alone, for later versions. Raises ProtocolError."""
     meta = unpack(record.meta)
     if type(meta) is not dict:

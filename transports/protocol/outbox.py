@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .frames import FRAME_LIMIT, HEADER, Flag, Record, RecordKind, encode, head, message_piece, pack
+from .frames import FRAME_LIMIT, HEADER, FrameRecord, RecordFlag, RecordKind, encode, head, message_piece, pack
 
 _FRAGMENT = 32 * 1024
 _LEASES = 1024
@@ -18,7 +18,7 @@ _LEASES = 1024
 class _Tensor:
     """A tensor that goes in chunks; `keep` holds the array of which `body` are the bytes."""
 
-    record: Record
+    record: FrameRecord
     body: memoryview
     keep: Any
     offset: int = 0
@@ -43,19 +43,19 @@ class Outbox:
         self.bytes = 0
         self.takes_leases = False
         """Whether the peer takes the leases that go back within a message."""
-        self.unsent: Callable[[Record], object] = lambda record: None
+        self.unsent: Callable[[FrameRecord], object] = lambda record: None
         """Called with each handle that is dropped: the peer will never give it back."""
         self._control_sent = 0
         self._incarnation = incarnation
-        self._urgent: deque[Record] = deque()
+        self._urgent: deque[FrameRecord] = deque()
         self._leases: list[int] = []
         self._messages: deque[bytes] = deque()
         self._message_sent = 0  # how much of the first of them
-        self._tokens: deque[Record] = deque()
+        self._tokens: deque[FrameRecord] = deque()
         self._tensors: deque[_Tensor] = deque()
-        self._last: Record | None = None
+        self._last: FrameRecord | None = None
 
-    def put_urgent(self, record: Record) -> None:
+    def put_urgent(self, record: FrameRecord) -> None:
         self._urgent.append(record)
 
     def put_leases(self, leases: list[int]) -> None:
@@ -66,13 +66,13 @@ class Outbox:
         self._messages.append(data)
         self.message_bytes += len(data)
 
-    def put_token(self, record: Record) -> None:
+    def put_token(self, record: FrameRecord) -> None:
         self._tokens.append(record)
 
-    def put_tensor(self, record: Record, body: memoryview, keep: Any) -> None:
+    def put_tensor(self, record: FrameRecord, body: memoryview, keep: Any) -> None:
         self._tensors.append(_Tensor(record, body, keep))
 
-    def end(self, record: Record) -> None:
+    def end(self, record: FrameRecord) -> None:
         """`record` is the last that leaves; what is queued is dropped."""
         self.clear()
         self._last = record
@@ -88,7 +88,7 @@ class Outbox:
     def drop(self, epoch: int, step: int | None) -> None:
         """Drops the tokens of a step, or (without a step) those of epochs before `epoch`."""
 
-        def stays(record: Record) -> bool:
+        def stays(record: FrameRecord) -> bool:
             return record.epoch >= epoch if step is None else record.epoch != epoch or record.step != step
 
         for record in self._tokens:
@@ -135,7 +135,7 @@ class Outbox:
                 return frame
         for first in range(0, len(self._leases), _LEASES):
             meta = pack(self._leases[first : first + _LEASES])
-            self._urgent.append(Record(RecordKind.RELEASE, incarnation=self._incarnation, meta=meta))
+            self._urgent.append(FrameRecord(RecordKind.RELEASE, incarnation=self._incarnation, meta=meta))
         self._leases.clear()
         parts: list[bytes] = []
         space = FRAME_LIMIT
@@ -193,14 +193,14 @@ class Outbox:
         record.version = self.version
         self.bulk_sent += 1
         if tensor.offset == size:
-            record.flags |= Flag.LAST
+            record.flags |= RecordFlag.LAST
             self._tensors.popleft()
         first = head(record)
         record.meta = b""  # the first chunk alone says what it is
         self.bytes += len(first) + len(body)
         return first, body
 
-    def _stamped(self, record: Record) -> bytes:
+    def _stamped(self, record: FrameRecord) -> bytes:
         record.sequence = self._control_sent
         record.version = self.version
         self._control_sent += 1

@@ -15,7 +15,7 @@ from actorflow.engine.transport.statistics import EdgeCount
 from actorflow.errors import OpError, ResourceExhaustedError
 
 from .contents import HandleContent
-from .frames import HANDLE_CODE, MOST_HANDLES, Flag, Record, unpack
+from .frames import HANDLE_CODE, MOST_HANDLES, FrameRecord, RecordFlag, unpack
 from .inbox import Inbox
 from .tensors import ReceiveBuffer, TensorForm, handle_form, plain_form, read_form, view_of
 
@@ -30,7 +30,7 @@ must call `release(lease)` when that is gone."""
 class _Assembly:
     """A tensor whose chunks are under way. `landing` is None if they are thrown away."""
 
-    record: Record
+    record: FrameRecord
     landing: ReceiveBuffer | None
     landed: int = 0
 
@@ -63,16 +63,20 @@ class Receiver:
         self._lent: TensorForm | None = None
         self._scratch: memoryview | None = None
 
-    def inline(self, record: Record) -> None:
-        if record.offset or record.total != record.body_size or not record.flags & Flag.LAST:
+    def inline(self, record: FrameRecord) -> None:
+        if record.offset or record.total != record.body_size or not record.flags & RecordFlag.LAST:
             raise ProtocolError("A small tensor is not whole.")
         self.entry(record.edge).bytes += record.body_size
         landing = None
-        if not record.flags & (Flag.DEAD | Flag.NOTHING):
+        if not record.flags & (RecordFlag.DEAD | RecordFlag.NOTHING):
             landing = self._prepare(record)
             if landing is not None and record.body_size:
                 landing.view[:] = record.body
-        elif record.total or record.meta or record.flags & (Flag.DEAD | Flag.NOTHING) == Flag.DEAD | Flag.NOTHING:
+        elif (
+            record.total
+            or record.meta
+            or record.flags & (RecordFlag.DEAD | RecordFlag.NOTHING) == RecordFlag.DEAD | RecordFlag.NOTHING
+        ):
             raise ProtocolError("A token without a value has one.")
         self._land(record, landing)
 
@@ -105,12 +109,12 @@ class Receiver:
         token = self._map_handle(form, arena, offset, lease)
         return token if token.ndim else token[()]
 
-    def place(self, record: Record, *, lends: bool = False) -> memoryview:
+    def place(self, record: FrameRecord, *, lends: bool = False) -> memoryview:
         """The buffer for the body of a chunk. It is empty, and `borrows` is set, if the chunk is a whole tensor and the shell
         `lends` the memory that it came in: then `lent` is called, not `landed`."""
         assembly = self._assembly
         if record.offset == 0:  # a tensor that is not whole by now was given up, its step aborted
-            if record.flags & (Flag.DEAD | Flag.NOTHING):
+            if record.flags & (RecordFlag.DEAD | RecordFlag.NOTHING):
                 raise ProtocolError("A token without a value has one.")
             if lends and record.body_size == record.total and self._allocate is _plain:
                 form = read_form(record, self._limit)
@@ -136,7 +140,7 @@ class Receiver:
             return self.discarded(record.body_size)
         return assembly.landing.view[record.offset : record.offset + record.body_size]
 
-    def _prepare(self, record: Record) -> ReceiveBuffer | None:
+    def _prepare(self, record: FrameRecord) -> ReceiveBuffer | None:
         """Memory for a tensor that begins to arrive. None where its step has ended, or ends now for want of memory."""
         form = read_form(record, self._limit)
         if self.late(record):
@@ -147,10 +151,10 @@ class Receiver:
             self._fail_step(record, error)
             return None
 
-    def _land(self, record: Record, landing: ReceiveBuffer | None) -> None:
-        if record.flags & Flag.DEAD:
+    def _land(self, record: FrameRecord, landing: ReceiveBuffer | None) -> None:
+        if record.flags & RecordFlag.DEAD:
             self.deliver(record, DEAD)
-        elif record.flags & Flag.NOTHING:
+        elif record.flags & RecordFlag.NOTHING:
             self.deliver(record, None)
         elif landing is not None:
             try:
@@ -162,19 +166,19 @@ class Receiver:
                 return
             self.deliver(record, token)
 
-    def deliver(self, record: Record, token: Any) -> None:
+    def deliver(self, record: FrameRecord, token: Any) -> None:
         self.entry(record.edge).tokens += 1
         error = self.inbox.deliver(record.epoch, record.step, (record.edge, record.tag), token)
         if error is not None:
             self._abort(record.epoch, record.step, error)
 
-    def _fail_step(self, record: Record, error: BaseException) -> None:
+    def _fail_step(self, record: FrameRecord, error: BaseException) -> None:
         if isinstance(error, MemoryError):
             error = ResourceExhaustedError(f"There is no memory for a tensor of {record.total:,} bytes.")
         self._abort(record.epoch, record.step, error)
         self.inbox.abort(record.step, error, record.epoch)
 
-    def late(self, record: Record) -> bool:
+    def late(self, record: FrameRecord) -> bool:
         """Whether a token belongs to what is over."""
         late = self.inbox.ended(record.epoch, record.step)
         self.dropped_old += late
@@ -185,7 +189,7 @@ class Receiver:
         """Whether the body of the last chunk is to be lent."""
         return self._lent is not None
 
-    def lent(self, record: Record, memory: memoryview) -> None:
+    def lent(self, record: FrameRecord, memory: memoryview) -> None:
         """The body of a whole tensor is in `memory`, which is the token's from now on."""
         form, self._lent = self._lent, None
         assert form is not None
@@ -198,7 +202,7 @@ class Receiver:
         token.flags.writeable = False
         self.deliver(record, token if token.ndim else token[()])
 
-    def landed(self, record: Record) -> None:
+    def landed(self, record: FrameRecord) -> None:
         """The body of a chunk is where `place` said."""
         assembly = self._assembly
         if assembly is None:

@@ -12,7 +12,7 @@ import numpy as np
 from actorflow.engine.transport.errors import ProtocolError
 from actorflow.engine.transport.statistics import EdgeCount
 
-from .frames import HANDLE_CODE, TAG_LIMIT, Flag, Record, RecordKind, pack, unpack
+from .frames import HANDLE_CODE, TAG_LIMIT, FrameRecord, RecordFlag, RecordKind, pack, unpack
 from .outbox import Outbox
 from .tensors import EncodedTensor, described
 
@@ -50,11 +50,11 @@ class Sender:
         self.copies += encoded.copied
         record = self._record(RecordKind.TENSOR, epoch, edge, step, tag, encoded.flags, encoded.meta, size)
         if size <= INLINE:
-            record.flags |= Flag.LAST
+            record.flags |= RecordFlag.LAST
             record.body, record.body_size = bytes(encoded.body), size
             self._outbox.put_token(record)
         else:
-            record.flags |= Flag.FOLLOWS
+            record.flags |= RecordFlag.FOLLOWS
             self._outbox.put_tensor(record, encoded.body, encoded.keep)
         self.count(edge, size)
 
@@ -76,7 +76,7 @@ class Sender:
         lease, self.next_lease = self.next_lease, self.next_lease + 1
         meta = pack([*_described(encoded.meta), arena, offset, lease])
         size = len(encoded.body) if total is None else total
-        record = self._record(RecordKind.HANDLE, epoch, edge, step, tag, encoded.flags | Flag.LAST, meta, size)
+        record = self._record(RecordKind.HANDLE, epoch, edge, step, tag, encoded.flags | RecordFlag.LAST, meta, size)
         self.leases[lease] = keep
         self._outbox.put_token(record)
         self.handles += 1
@@ -100,7 +100,7 @@ class Sender:
         for lease in range(first, self.next_lease):
             self.leases.pop(lease, None)
 
-    def _unsent(self, record: Record) -> None:
+    def _unsent(self, record: FrameRecord) -> None:
         """A handle was dropped before it left."""
         *_, lease = unpack(record.meta)
         self.leases.pop(lease, None)
@@ -121,10 +121,10 @@ class Sender:
 
     def _record(
         self, kind: RecordKind, epoch: int, edge: int, step: int, tag: bytes, flags: int, meta: bytes, total: int
-    ) -> Record:
+    ) -> FrameRecord:
         if not 0 <= edge < 1 << 32 or not 0 <= step < 1 << 64 or len(tag) > TAG_LIMIT:
             raise ValueError(f"Edge {edge}, step {step} and a tag of {len(tag)} bytes do not fit into a record.")
-        return Record(
+        return FrameRecord(
             kind,
             flags=flags,
             epoch=epoch,

@@ -16,7 +16,7 @@ from actorflow.engine.runtime.tokens import DEAD
 from actorflow.engine.transport.errors import FrameTooLarge, ProtocolError
 from actorflow.errors import UnimplementedError
 
-from .frames import Flag, Record, pack, unpack_fields
+from .frames import FrameRecord, RecordFlag, pack, unpack_fields
 
 _MOST_DIMENSIONS = 64
 _MOST_BYTES = (1 << 63) - 1
@@ -59,9 +59,9 @@ class TensorForm:
 def encode_token(token: Any, lossy: bool) -> EncodedTensor:
     """The wire form of DEAD, None, or an array. Raises UnimplementedError for what can't leave its process."""
     if token is DEAD:
-        return EncodedTensor(Flag.DEAD | Flag.LAST, b"", memoryview(b""), False, None)
+        return EncodedTensor(RecordFlag.DEAD | RecordFlag.LAST, b"", memoryview(b""), False, None)
     if token is None:
-        return EncodedTensor(Flag.NOTHING | Flag.LAST, b"", memoryview(b""), False, None)
+        return EncodedTensor(RecordFlag.NOTHING | RecordFlag.LAST, b"", memoryview(b""), False, None)
     if isinstance(token, bytes):
         token = np.array(token, object)
     elif not isinstance(token, np.ndarray | np.generic):
@@ -74,7 +74,7 @@ def encode_token(token: Any, lossy: bool) -> EncodedTensor:
     if name == "string":
         return EncodedTensor(0, meta, _encode_strings(array), True, None)
     if lossy and array.dtype == np.float32:
-        return EncodedTensor(Flag.LOSSY, meta, _bytes_of(_upper_halves(array)), True, None)
+        return EncodedTensor(RecordFlag.LOSSY, meta, _bytes_of(_upper_halves(array)), True, None)
     plain = np.ascontiguousarray(array) if array.ndim else array
     if plain.dtype.byteorder == ">":
         plain = plain.astype(plain.dtype.newbyteorder("<"))
@@ -110,14 +110,14 @@ def rounded(token: Any) -> Any:
     return result if array.ndim else result[()]
 
 
-def read_form(record: Record, limit: int) -> TensorForm:
+def read_form(record: FrameRecord, limit: int) -> TensorForm:
     """The form of a tensor that its first record announces, checked before anything is allocated. Raises
     ProtocolError."""
     read = _announced if len(record.meta) <= _SHORT else _announced.__wrapped__
     return _formed(*read(record.kind, record.meta), record.flags, record.total, limit)
 
 
-def handle_form(record: Record, name: str, sizes: list[Any], limit: int) -> TensorForm:
+def handle_form(record: FrameRecord, name: str, sizes: list[Any], limit: int) -> TensorForm:
     """The same of a handle, whose type and shape stand among other things. Raises ProtocolError."""
     return _formed(*_checked(name, sizes), record.flags, record.total, limit)
 
@@ -129,7 +129,7 @@ def plain_form(name: str, sizes: list[Any], limit: int) -> TensorForm:
 
 
 def _formed(dtype: dtypes.DType, shape: tuple[int, ...], count: int, flags: int, total: int, limit: int) -> TensorForm:
-    lossy = bool(flags & Flag.LOSSY)
+    lossy = bool(flags & RecordFlag.LOSSY)
     if lossy and dtype is not dtypes.float32:
         raise ProtocolError(f"A tensor of {dtype.name} is marked as lossy; only float32 can be.")
     smallest = 8 * count if dtype is dtypes.string else count * (2 if lossy else dtype.size)
@@ -145,7 +145,7 @@ def _formed(dtype: dtypes.DType, shape: tuple[int, ...], count: int, flags: int,
 @lru_cache(4096)
 def _announced(kind: int, meta: bytes) -> tuple[dtypes.DType, tuple[int, ...], int]:
     """Type, shape and number of elements of a tensor, from its metadata. Raises ProtocolError."""
-    name, sizes = unpack_fields(Record(kind, meta=meta), str, list)
+    name, sizes = unpack_fields(FrameRecord(kind, meta=meta), str, list)
     return _checked(name, sizes)
 
 

@@ -24,7 +24,7 @@ from actorflow.cluster.membership.view import View, decode_view, differ
 from actorflow.cluster.partial_run import RemotePartialStep
 from actorflow.cluster.remote_step import call_step
 from actorflow.cluster.wire.endpoints import Open
-from actorflow.cluster.wire.links import CONNECT_SECONDS, Link
+from actorflow.cluster.wire.links import CONNECT_SECONDS, TaskLink
 from actorflow.cluster.wire.messages import (
     AskView,
     ChiefFailed,
@@ -131,7 +131,7 @@ class RemoteEngine(StepCounts):
         """Raises FailedPreconditionError after `close`."""
         self.remote.open()
 
-    async def connected(self) -> Link:
+    async def connected(self) -> TaskLink:
         """The link to the master, with a session there. Raises UnavailableError, HandshakeRejected."""
         return await self.remote.connected()
 

@@ -19,7 +19,7 @@ from actorflow.cluster.master.graph_partitioner import RemoteDevice
 from actorflow.cluster.master.node_states import NodeStates, behind, keeps_state
 from actorflow.cluster.processes import startup
 from actorflow.cluster.wire.endpoints import Open
-from actorflow.cluster.wire.links import Link, Links
+from actorflow.cluster.wire.links import Links, TaskLink
 from actorflow.cluster.wire.messages import (
     CloseSession,
     Extend,
@@ -53,7 +53,7 @@ class RemotePlan:
     number: int
     signature: RunSignature
     coalesce: bool
-    connection: Link
+    connection: TaskLink
     generation: int
 
 
@@ -97,7 +97,7 @@ class RemoteSession:
             self.target = resolve(target, credentials)
         self.transport = transport
         self.closed = False
-        self.link: Link | None = None
+        self.link: TaskLink | None = None
         """The connection; after a loss the last connection."""
         self.number = 0
         """The session's, at the master."""
@@ -136,7 +136,7 @@ class RemoteSession:
         elif self._process != os.getpid():
             raise forks.refusal("The session", self._process)
 
-    async def connected(self) -> Link:
+    async def connected(self) -> TaskLink:
         """The link to the master, with a session there. Raises UnavailableError, HandshakeRejected."""
         self.open()
         if self.link is not None and self.link.alive:

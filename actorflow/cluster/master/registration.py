@@ -12,7 +12,7 @@ import anyio
 from actorflow.cluster.master.graph_partitioner import PartitionedGraph, TaskEdge, TaskShare, task_of
 from actorflow.cluster.master.node_states import NodeStates
 from actorflow.cluster.wire.failures import first_of
-from actorflow.cluster.wire.links import Link
+from actorflow.cluster.wire.links import TaskLink
 from actorflow.cluster.wire.messages import Register
 from actorflow.cluster.wire.signatures import Form
 from actorflow.cluster.worker.task_partition import CrossTaskEdge, TaskPartition, encode_partition
@@ -30,9 +30,9 @@ class Tasks:
     addresses: Mapping[str, str]
     me: str
     incarnation: int
-    reach: Callable[[str, str], Awaitable[Link]]
+    reach: Callable[[str, str], Awaitable[TaskLink]]
 
-    async def link(self, task: str) -> Link:
+    async def link(self, task: str) -> TaskLink:
         """The link to a task. Raises UnavailableError, HandshakeRejected."""
         return await self.reach(task, self.addresses[task])
 
@@ -43,7 +43,7 @@ class RegisteredPartition:
 
     share: TaskShare
     part: int
-    link: Link | None
+    link: TaskLink | None
 
     def take(self, feeds: Sequence[Any]) -> list[Any]:
         """The feeds of a step that this share takes."""
@@ -98,7 +98,7 @@ class Registrar:
     ) -> None:
         self.edges: dict[int, TaskEdge] = {}
         """The edges between tasks, by their numbers."""
-        self.lent: dict[Link, None] = {}
+        self.lent: dict[TaskLink, None] = {}
         """The links over which tasks were told of the session."""
         self._session = session
         self._owner = owner
@@ -111,7 +111,7 @@ class Registrar:
     async def register(self, plan: MasterPlan) -> None:
         """Brings each task its share. Raises UnavailableError if a task is not reached."""
         partitioned = plan.partitioned
-        links: dict[str, Link | None] = {}
+        links: dict[str, TaskLink | None] = {}
         for share in partitioned.shares:
             link = links[share.task] = None if share.task == self._tasks.me else await self._tasks.link(share.task)
             self._states.met(share.task, link)
@@ -146,7 +146,7 @@ class Registrar:
             raise first_of(several) from None
         plan.members = tuple(members)
 
-    async def _bring(self, part: TaskPartition, link: Link | None, waits: list[str]) -> None:
+    async def _bring(self, part: TaskPartition, link: TaskLink | None, waits: list[str]) -> None:
         with noting(waits):
             if link is None or not self._owner.alive:
                 await self._worker.register(part, self._owner)
@@ -160,7 +160,7 @@ class Registrar:
         users = self._users() if names else {}
         return {name: users[name] for name in names if name in users}
 
-    def _crossings(self, task: str, edges: Any, links: Mapping[str, Link | None]) -> Any:
+    def _crossings(self, task: str, edges: Any, links: Mapping[str, TaskLink | None]) -> Any:
         for number, edge in edges:
             source, destination = task_of(edge.source), task_of(edge.destination)
             if task not in (source, destination):

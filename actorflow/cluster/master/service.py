@@ -18,7 +18,7 @@ from actorflow.cluster.master.registration import MasterPlan, Tasks
 from actorflow.cluster.master.session import MasterSession
 from actorflow.cluster.remote_step import begin_step, in_span, serve_partial_step, serve_step
 from actorflow.cluster.wire.connect_all import Explanation, connect_all
-from actorflow.cluster.wire.links import Link
+from actorflow.cluster.wire.links import TaskLink
 from actorflow.cluster.wire.messages import (
     CloseSession,
     Edges,
@@ -73,14 +73,14 @@ class MasterService:
         cluster: ClusterSpec,
         me: ProcessIdentity,
         worker: Worker,
-        reach: Callable[[str, str], Awaitable[Link]],
+        reach: Callable[[str, str], Awaitable[TaskLink]],
         root: BackgroundTasks,
         explain: Explanation | None = None,
     ) -> None:
-        self.sessions: dict[int, tuple[MasterSession, Link]] = {}
+        self.sessions: dict[int, tuple[MasterSession, TaskLink]] = {}
         self.only = ""
         """The client that has the cluster for itself; "" for none."""
-        self.catch_up: Callable[[Mapping[str, Link | None]], Awaitable[None]] | None = None
+        self.catch_up: Callable[[Mapping[str, TaskLink | None]], Awaitable[None]] | None = None
         """Takes a newer view of the cluster that one of the links has named."""
         self._cluster = cluster
         self._me = me
@@ -101,7 +101,7 @@ class MasterService:
         came = [task for task, address in addresses.items() if self._addresses.get(task) != address]
         self._addresses.clear()
         self._addresses.update(addresses)
-        links: dict[str, Link] = {}
+        links: dict[str, TaskLink] = {}
         for task in came:
             if self.sessions and task != self._me.task:
                 try:
@@ -116,7 +116,7 @@ class MasterService:
         for _, owner in list(self.sessions.values()):
             owner.close(why)
 
-    def handlers(self, link: Link) -> Mapping[str, Handler]:
+    def handlers(self, link: TaskLink) -> Mapping[str, Handler]:
         """The answers on a link to a client, by method."""
         link.control.on_end(lambda error: self._lost_client(link))
 
@@ -199,7 +199,7 @@ class MasterService:
             "settle_placement": settle_placement,
         }
 
-    def _find_plan(self, request: RunPlan, link: Link) -> tuple[MasterSession, MasterPlan]:
+    def _find_plan(self, request: RunPlan, link: TaskLink) -> tuple[MasterSession, MasterPlan]:
         self._worker.check_open()
         if self.only not in ("", link.task):
             raise UnavailableError(
@@ -216,7 +216,7 @@ class MasterService:
             raise NotFoundError(f"The session has no plan {request.plan}.")
         return session, session.plans[request.plan]
 
-    def _begin_plan(self, request: RunPlan, link: Link) -> StepResult[Any]:
+    def _begin_plan(self, request: RunPlan, link: TaskLink) -> StepResult[Any]:
         session, plan = self._find_plan(request, link)
         step = next(self._numbers)
         if plan.partial:
@@ -230,14 +230,14 @@ class MasterService:
         spanned = in_span(link, request.step, "actorflow.step", self._me.task, run)
         return serve_step(link, request, plan.partitioned.feeds, plan.forms, spanned)
 
-    async def _close_session(self, request: CloseSession, link: Link) -> None:
+    async def _close_session(self, request: CloseSession, link: TaskLink) -> None:
         session = self._session(request.session, link)
         del self.sessions[request.session]
         closing = self._root.start(session.close())  # which ends, whether or not the client waits for it
         if closing is not None:
             await asyncio.shield(closing)
 
-    async def _let_go(self, link: Link) -> None:
+    async def _let_go(self, link: TaskLink) -> None:
         """Ends the link to a client that has missed the beginning of an epoch; it learns of it when it connects again."""
         with anyio.move_on_after(_FLUSH_SECONDS):
             try:
@@ -246,13 +246,13 @@ class MasterService:
                 return
         link.close(f"the cluster is in epoch {link.tokens.epoch}")
 
-    def _session(self, number: int, link: Link) -> MasterSession:
+    def _session(self, number: int, link: TaskLink) -> MasterSession:
         session, owner = self.sessions.get(number, (None, None))
         if session is None or owner is not link:
             raise FailedPreconditionError(f"{self._me.task} has no session {number} of this client.")
         return session
 
-    async def _open_session(self, request: OpenSession, link: Link) -> list[Any]:
+    async def _open_session(self, request: OpenSession, link: TaskLink) -> list[Any]:
         if sum(owner is link for _, owner in self.sessions.values()) >= MOST_SESSIONS:
             raise ResourceExhaustedError(
                 f"{link.task} has {MOST_SESSIONS:,} sessions here; it has to close some first."
@@ -276,7 +276,7 @@ class MasterService:
         self.sessions[session.number] = (session, link)
         return [session.number, session.device_rows()]
 
-    def _lost_client(self, link: Link) -> None:
+    def _lost_client(self, link: TaskLink) -> None:
         """A client is gone: its steps are stopped by the end of their calls, its sessions here."""
         for number, (session, owner) in list(self.sessions.items()):
             if owner is link:

@@ -21,7 +21,7 @@ from actorflow.cluster.master.graph_partitioner import (
 from actorflow.cluster.master.node_states import NodeStates, behind, keeps_state
 from actorflow.cluster.master.registration import MasterPlan, Registrar, Tasks
 from actorflow.cluster.master.steps import MasterSteps
-from actorflow.cluster.wire.links import REPLY_SECONDS, Link
+from actorflow.cluster.wire.links import REPLY_SECONDS, TaskLink
 from actorflow.cluster.wire.messages import Costs, LinkTraffic, Release
 from actorflow.cluster.worker.task_partition import unknown_op
 from actorflow.cluster.worker.worker import Worker
@@ -72,7 +72,7 @@ class MasterSession:
         self._registrar = Registrar(number, self, tasks, worker, numbers, states, users)
         self.steps = MasterSteps(tasks.me, worker, self, self._ready)
 
-    def open(self, options: PlanOptions, links: Mapping[str, Link | None]) -> None:
+    def open(self, options: PlanOptions, links: Mapping[str, TaskLink | None]) -> None:
         """Takes the devices of all tasks, which `links` reach, the own task's first."""
         mine = self._worker.devices
         devices = [remote_device(device_row(device), self._tasks.me, machine.cores()) for device in mine]
@@ -80,7 +80,7 @@ class MasterSession:
         folding = PlanBuilder(mine, {device.name: ResourceManager() for device in mine})
         self._planner = Planner(self.graph, devices, folding, options, by_task)
 
-    def _devices_of(self, link: Link) -> list[RemoteDevice]:
+    def _devices_of(self, link: TaskLink) -> list[RemoteDevice]:
         host = link.task if link.tokens.reach is Reach.ANY else self._tasks.me
         return [remote_device(row, host, link.about["cores"]) for row in link.about["devices"]]
 
@@ -89,7 +89,7 @@ class MasterSession:
         assert self._planner is not None
         return [[device.name, device.type] for device in self._planner.devices]
 
-    async def follow(self, links: Mapping[str, Link]) -> None:
+    async def follow(self, links: Mapping[str, TaskLink]) -> None:
         """Takes the devices of tasks that have joined, which `links` reach, and lets go of tasks that have left: plans that need
         them are made again when they run next."""
         assert self._planner is not None
@@ -286,7 +286,7 @@ class MasterSession:
                 if link.alive:
                     group.start_soon(self._release, link)
 
-    async def _release(self, link: Link) -> None:
+    async def _release(self, link: TaskLink) -> None:
         try:
             await link.call(Release(self.number))
         except OpError:

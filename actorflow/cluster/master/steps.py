@@ -17,7 +17,7 @@ from actorflow.cluster.master.registration import MasterPlan, RegisteredPartitio
 from actorflow.cluster.partial_run import LocalStepMember, RemoteStepMember, StepMember
 from actorflow.cluster.remote_step import call_step
 from actorflow.cluster.wire.failures import encode_error
-from actorflow.cluster.wire.links import Link
+from actorflow.cluster.wire.links import TaskLink
 from actorflow.cluster.wire.messages import AbortStep, RunPart, StepWaits
 from actorflow.cluster.wire.signatures import encode_inline
 from actorflow.cluster.worker.worker import Owner, Worker
@@ -243,7 +243,7 @@ class MasterSteps:
         """The things that the steps in flight wait for, on all tasks, by the client's numbers. Without `lines`, only
         for how long they do."""
         flying = dict(self._flying)
-        by_link: dict[Link | None, list[int]] = {}
+        by_link: dict[TaskLink | None, list[int]] = {}
         for step, (_, plan) in flying.items():
             for member in plan.members:
                 by_link.setdefault(member.link, []).append(step)
@@ -274,7 +274,7 @@ class MasterSteps:
         return DeadlineExceededError(self._renumbered(error.message), details=details, hint=error.hint)
 
     async def _look(
-        self, link: Link | None, steps: list[int], reports: dict[int, list[WaitingStep]], lines: bool
+        self, link: TaskLink | None, steps: list[int], reports: dict[int, list[WaitingStep]], lines: bool
     ) -> None:
         if link is None:
             seen = self._worker.look(steps, self._owner, lines)

@@ -22,7 +22,7 @@ from actorflow.cluster.membership.changes import Change, Entry, Place
 from actorflow.cluster.membership.rounds import DOUBT_SECONDS, Rounds
 from actorflow.cluster.membership.view import View, decode_view, differ, left, place_for
 from actorflow.cluster.wire.failures import first_of
-from actorflow.cluster.wire.links import CONNECT_SECONDS, Link
+from actorflow.cluster.wire.links import CONNECT_SECONDS, TaskLink
 from actorflow.cluster.wire.messages import AskState, AskView, InstallView
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.errors import FailedPreconditionError, OpError, UnavailableError
@@ -61,7 +61,7 @@ class Coordinator:
         self,
         holder: ViewHolder,
         me: str,
-        reach: Callable[[str, str], Awaitable[Link]],
+        reach: Callable[[str, str], Awaitable[TaskLink]],
         root: BackgroundTasks,
     ) -> None:
         self.turn = anyio.Lock()

@@ -16,7 +16,7 @@ from actorflow.base.reports.logs import get_logger
 from actorflow.cluster.config.spec import canonical
 from actorflow.cluster.membership.coordinator import Coordinator
 from actorflow.cluster.membership.view import GUEST, View, decode_view, differ, newer
-from actorflow.cluster.wire.links import CONNECT_SECONDS, Link
+from actorflow.cluster.wire.links import CONNECT_SECONDS, TaskLink
 from actorflow.cluster.wire.messages import LEAVING, AskView, InstallView, Join, Leave, Reserve
 from actorflow.cluster.wire.rpc import Handler
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
@@ -48,7 +48,7 @@ class Membership:
         view: View,
         me: str,
         release: str,
-        reach: Callable[[str, str], Awaitable[Link]],
+        reach: Callable[[str, str], Awaitable[TaskLink]],
         root: BackgroundTasks,
         on_view: Callable[[View, View], Awaitable[None]],
     ) -> None:
@@ -109,7 +109,7 @@ class Membership:
             await self._changed.wait()
         return self.view
 
-    async def catch_up(self, links: Mapping[str, Link | None]) -> None:
+    async def catch_up(self, links: Mapping[str, TaskLink | None]) -> None:
         """Takes the newest of the views that peers have named when they were met.
 
         Raises FailedPreconditionError where this task is no member of it."""
@@ -160,7 +160,7 @@ class Membership:
 
     # ---- asking for changes
 
-    async def _at_coordinator(self) -> Link | None:
+    async def _at_coordinator(self) -> TaskLink | None:
         """The link to the coordinator, None at the coordinator itself. Raises UnavailableError."""
         view = self.view
         if self.is_coordinator:
@@ -213,7 +213,7 @@ class Membership:
 
     # ---- what is answered
 
-    def handlers(self, link: Link) -> Mapping[str, Handler]:
+    def handlers(self, link: TaskLink) -> Mapping[str, Handler]:
         """The answers on a link, by method."""
 
         async def ask_view(request: AskView) -> bytes:

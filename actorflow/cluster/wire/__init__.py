@@ -6,7 +6,7 @@ endpoints.py        the endpoints of one process: an endpoint for control, and a
                     transport has that reach
 failures.py         errors on the way from one task to another: the same class there, with its whole text and a word on
                     its origin
-links.py            `Link`: what one task opens to another: a channel, and on one host a second channel, which then
+links.py            `TaskLink`: what one task opens to another: a channel, and on one host a second channel, which then
                     carries everything
 messages.py         what tasks ask of each other
 recorded.py         what the tasks of a cluster have recorded of their steps, as one trace by this process's clock

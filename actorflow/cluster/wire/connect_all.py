@@ -16,7 +16,7 @@ from actorflow.base.reports.logs import get_logger
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.processes.startup import ConnectProgress, TaskReachability, missing, table
 from actorflow.cluster.wire.failures import first_of
-from actorflow.cluster.wire.links import CONNECT_SECONDS, VERSION, Link, Links
+from actorflow.cluster.wire.links import CONNECT_SECONDS, VERSION, Links, TaskLink
 from actorflow.engine.session.waiting.deadline import note
 from actorflow.engine.transport.errors import HandshakeRejected
 from actorflow.errors import FailedPreconditionError, OpError, UnavailableError
@@ -40,7 +40,7 @@ async def connect_all(
     links: Links,
     timeout: float = CONNECT_SECONDS,
     explain: Explanation | None = None,
-) -> dict[str, Link | None]:
+) -> dict[str, TaskLink | None]:
     """The links of task `me` to all tasks, None for itself. Tells after a while which are missing.
 
     Args:
@@ -52,7 +52,7 @@ async def connect_all(
         UnavailableError: not all are there in time; the details are a table of what is known.
         HandshakeRejected, FailedPreconditionError: one refuses, or is another task than it should be.
     """
-    opened: dict[str, Link | None] = dict.fromkeys(cluster.tasks)
+    opened: dict[str, TaskLink | None] = dict.fromkeys(cluster.tasks)
     states = {me: TaskReachability(ConnectProgress.ACCEPTED, VERSION)}
     refusals: dict[str, OpError] = {}
 

@@ -1,4 +1,4 @@
-"""`Link`: what one task opens to another: a channel, and on one host a second channel, which then carries everything.
+"""`TaskLink`: what one task opens to another: a channel, and on one host a second channel, which then carries everything.
 
 The side that asks opens the link, so two tasks that ask each other have two. The listening side learns by a request which channel
 of the transport for tensors belongs to the link, and believes it where both have the same identity.
@@ -39,7 +39,7 @@ _FIRST_VIEW = 1
 """The number of the view of a cluster whose members are those of its description."""
 
 
-class Link:
+class TaskLink:
     """The way to one peer. `control` is the channel that was authenticated, and tells whether the peer lives; `tokens`
     carries tensors, and the requests of `rpc` too; `about` is what the peer said of itself."""
 
@@ -140,7 +140,7 @@ class _Opening:
             progress(word)
 
 
-def _another(address: str, link: Link, task: str) -> OpError:
+def _another(address: str, link: TaskLink, task: str) -> OpError:
     """The error if another task is at an address. It passes where members change: the next view tells the tasks' addresses."""
     if link.about.get("view") not in (None, _FIRST_VIEW):
         return UnavailableError(f"At {address} is {link.task} now; {task} has left, or is elsewhere.")
@@ -157,17 +157,17 @@ class Links:
         self,
         me: ProcessIdentity,
         open_endpoints: Callable[[ProcessIdentity, Callable[[Channel], object]], Endpoints],
-        serve: Callable[[Link], Mapping[str, Handler]] | None = None,
+        serve: Callable[[TaskLink], Mapping[str, Handler]] | None = None,
         root: BackgroundTasks | None = None,
     ) -> None:
         self.me = me
-        self.outbound: dict[str, Link] = {}
-        self.inbound: dict[ProcessIdentity, Link] = {}
+        self.outbound: dict[str, TaskLink] = {}
+        self.inbound: dict[ProcessIdentity, TaskLink] = {}
         self.sharing: Sequence[SharingDevice] = ()
         """The devices here whose memory peers on this host may read."""
         self._serve = serve
         self._root = root
-        self._accepted: dict[Link, None] = {}
+        self._accepted: dict[TaskLink, None] = {}
         """All that were opened to this process and are alive: a peer may open one again while the former one ends."""
         self._unattached: dict[ProcessIdentity, Channel] = {}
         self._opening: dict[str, _Opening] = {}
@@ -181,7 +181,7 @@ class Links:
         return "" if self.endpoints.data is None else self.endpoints.data.address
 
     @property
-    def accepted(self) -> Collection[Link]:
+    def accepted(self) -> Collection[TaskLink]:
         """All links that were opened to this process and are alive."""
         return self._accepted
 
@@ -195,7 +195,7 @@ class Links:
         key: str | None = None,
         timeout: float = CONNECT_SECONDS,
         progress: Callable[[str], object] | None = None,
-    ) -> Link:
+    ) -> TaskLink:
         """The link to `task`, opened now unless a link is alive.
 
         Raises:
@@ -236,10 +236,10 @@ class Links:
 
     async def _open(
         self, task: str, address: str, key: str | None, timeout: float, progress: Callable[[str], object] | None
-    ) -> Link:
+    ) -> TaskLink:
         control = self.endpoints.control
         channel = await control.connect(address, key=key, timeout=timeout, progress=progress)
-        link = Link(channel)
+        link = TaskLink(channel)
         link.rpc.start()
         try:
             epoch = 0 if self._serve is None else control.epoch
@@ -254,7 +254,7 @@ class Links:
             raise
         return link
 
-    async def _attach(self, link: Link, timeout: float) -> None:
+    async def _attach(self, link: TaskLink, timeout: float) -> None:
         """Opens the channel for tensors beside the first channel, if both ends have that transport and see each other."""
         data = self.endpoints.data
         if data is None:
@@ -272,7 +272,7 @@ class Links:
         link.carry(tokens)
         await self._offer(link)
 
-    async def _refusal(self, link: Link, error: Exception) -> OpError:
+    async def _refusal(self, link: TaskLink, error: Exception) -> OpError:
         """The error for a peer that the transport for tensors does not reach. A second try is useless where the peer lives.
         Raises UnavailableError: it does not live."""
         said = error.message if isinstance(error, OpError) else str(error)
@@ -287,7 +287,7 @@ class Links:
             hint=f"transport='auto' takes {link.control.transport} where {name} does not reach.",
         )
 
-    async def _offer(self, link: Link) -> None:
+    async def _offer(self, link: TaskLink) -> None:
         """Finds out which devices of the peer can read memory of devices here. If none can, tokens go by the host."""
         peer_memory, offers = (
             link.tokens.peer_memory,
@@ -325,7 +325,7 @@ class Links:
                 former.close("another one has come in its place")
             channel.on_end(lambda error: self._left_unattached(identity, channel))
             return
-        link = Link(channel)
+        link = TaskLink(channel)
 
         async def attach(request: Attach) -> None:
             tokens = self._unattached.pop(identity, None)
@@ -354,7 +354,7 @@ class Links:
             del self._unattached[identity]
             channel.close()
 
-    def _left(self, link: Link) -> None:
+    def _left(self, link: TaskLink) -> None:
         self._accepted.pop(link, None)
         if self.inbound.get(link.identity) is link:
             del self.inbound[link.identity]
@@ -379,7 +379,7 @@ class Links:
         ]
         return [sent, awaited]
 
-    def from_task(self, task: str, incarnation: int) -> Link:
+    def from_task(self, task: str, incarnation: int) -> TaskLink:
         """The link that this incarnation of a task has opened to us. Raises UnavailableError if there is none."""
         for identity, link in self.inbound.items():
             if identity.task == task and identity.incarnation == incarnation:

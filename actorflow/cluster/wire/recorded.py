@@ -10,7 +10,7 @@ import anyio
 import msgpack
 
 from actorflow.cluster.config.credentials import Target
-from actorflow.cluster.wire.links import Link, Links
+from actorflow.cluster.wire.links import Links, TaskLink
 from actorflow.cluster.wire.messages import Recent
 from actorflow.engine.runtime.diagnostics.causality import SAME_CLOCK, ClockOffset
 from actorflow.engine.runtime.diagnostics.recorder import take
@@ -37,7 +37,7 @@ class Recorded:
 async def recorded_by(
     tasks: Mapping[str, Target],
     connect: Callable[[Target], Links],
-    ask: Callable[[Link], Awaitable[bytes]],
+    ask: Callable[[TaskLink], Awaitable[bytes]],
     timeout: float,
     only: int | None = None,
 ) -> Recorded:
@@ -77,10 +77,10 @@ async def recorded_by(
     return recording
 
 
-def of_the_last(seconds: float, timeout: float) -> Callable[[Link], Awaitable[bytes]]:
+def of_the_last(seconds: float, timeout: float) -> Callable[[TaskLink], Awaitable[bytes]]:
     """Asks for the last `seconds`, for `recorded_by`."""
 
-    async def ask(link: Link) -> bytes:
+    async def ask(link: TaskLink) -> bytes:
         reply: bytes = await link.call(Recent(seconds), timeout=timeout)
         return reply
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 
-from actorflow.cluster.wire.links import Link
+from actorflow.cluster.wire.links import TaskLink
 from actorflow.cluster.wire.signatures import Form
 from actorflow.cluster.worker.task_partition import TaskPartition
 from actorflow.engine.device.sharing import PeerMemory
@@ -109,7 +109,7 @@ class RunnablePartition:
     forms: tuple[Form, ...]
     routes: dict[str, Route] | None = None
     """None until the part runs."""
-    links: frozenset[Link] = frozenset()
+    links: frozenset[TaskLink] = frozenset()
     """Those of the routes. They last longer than the part, so they don't know of it."""
 
     def standing_routes(self) -> dict[str, Route] | None:

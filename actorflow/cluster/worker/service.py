@@ -9,7 +9,7 @@ import msgpack
 
 from actorflow.cluster.remote_step import begin_step, in_span, serve_partial_step, serve_step
 from actorflow.cluster.wire.failures import decode_error
-from actorflow.cluster.wire.links import Link
+from actorflow.cluster.wire.links import TaskLink
 from actorflow.cluster.wire.messages import (
     AbortStep,
     AskCopies,
@@ -41,7 +41,7 @@ class WorkerService:
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
 
-    def handlers(self, link: Link) -> Mapping[str, Handler]:
+    def handlers(self, link: TaskLink) -> Mapping[str, Handler]:
         """The answers on a link to a master, by method."""
         link.control.on_end(lambda error: self._worker.forget(link))
 
@@ -120,7 +120,7 @@ class WorkerService:
             "recent": recent,
         }
 
-    def _begin_part(self, request: RunPart, link: Link) -> StepResult[Any]:
+    def _begin_part(self, request: RunPart, link: TaskLink) -> StepResult[Any]:
         self._worker.check_open()
         link.check_epoch(request.epoch)
         number, step = request.part, request.step

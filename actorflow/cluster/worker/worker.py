@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import msgpack
 
 from actorflow.base.registry import plugins
-from actorflow.cluster.wire.links import Link, Links, patient_sleep
+from actorflow.cluster.wire.links import Links, TaskLink, patient_sleep
 from actorflow.cluster.wire.signatures import check_feeds
 from actorflow.cluster.worker.remote_rendezvous import RemoteRendezvous, Route, RunnablePartition
 from actorflow.cluster.worker.task_partition import CrossTaskEdge, TaskPartition
@@ -66,7 +66,7 @@ class Worker:
         self,
         links: Links,
         devices: Sequence[Device],
-        reach: Callable[[str, str], Awaitable[Link]],
+        reach: Callable[[str, str], Awaitable[TaskLink]],
         file_roots: Sequence[str] | None = None,
         recording: Recording | None = None,
     ) -> None:
@@ -193,7 +193,7 @@ class Worker:
         if (id(owner), part.number) in self._parts:
             raise AlreadyExistsError(f"Part {part.number} of a plan is registered here already.")
 
-    async def _link_of(self, crossing: CrossTaskEdge) -> Link:
+    async def _link_of(self, crossing: CrossTaskEdge) -> TaskLink:
         """The link that an edge takes. Raises UnavailableError if no link leads to that incarnation of the peer."""
         if not crossing.outgoing:
             return self.links.from_task(crossing.peer, crossing.incarnation)
@@ -330,7 +330,7 @@ class Worker:
                 if (link, step) in still:
                     link.tokens.finish(step)
 
-    def _unclaimed(self) -> list[tuple[Link, int]]:
+    def _unclaimed(self) -> list[tuple[TaskLink, int]]:
         """The steps that have not begun here and for which tokens wait, with the links that these came over."""
         links = self.links.inbound.values()
         return [(link, step) for link in links for step in link.tokens.waiting_tokens() if step not in self._rendezvous]

@@ -69,7 +69,7 @@ class RunSignature:
 
 
 @dataclass(frozen=True, slots=True)
-class GraphOptions:
+class GraphPassOptions:
     """The questions of the passes over the whole graph: the nodes of the program, and the device of each; see `divide`."""
 
     nodes: Mapping[str, Node]
@@ -92,7 +92,7 @@ class DeviceOptions:
     launched: bool = False
 
 
-def _refuse(graph: Subgraph, context: GraphOptions) -> Subgraph:
+def _refuse(graph: Subgraph, context: GraphPassOptions) -> Subgraph:
     """Raises why a node that is needed has no device."""
     for name in graph.nodes:
         if name in context.refused:
@@ -100,18 +100,18 @@ def _refuse(graph: Subgraph, context: GraphOptions) -> Subgraph:
     return graph
 
 
-def _check_loops(graph: Subgraph, context: GraphOptions) -> Subgraph:
+def _check_loops(graph: Subgraph, context: GraphPassOptions) -> Subgraph:
     check_loops(graph)
     return graph
 
 
-def _fold_branches(graph: Subgraph, context: GraphOptions) -> Subgraph:
+def _fold_branches(graph: Subgraph, context: GraphPassOptions) -> Subgraph:
     """Nodes that depended on a branch may be constants without it."""
     folded = fold_branches(graph)
     return graph if folded is graph else prune(fold(prune(folded), context.evaluate))
 
 
-def _devices(graph: Subgraph, context: GraphOptions) -> Subgraph:
+def _devices(graph: Subgraph, context: GraphPassOptions) -> Subgraph:
     placed = context.placed
     return graph.with_nodes(
         [
@@ -146,7 +146,7 @@ def _batch_products(graph: Subgraph, context: DeviceOptions) -> Subgraph:
     return graph if batched is graph else fuse(batched)
 
 
-GRAPH_PASSES: tuple[Pass[Subgraph, GraphOptions], ...] = (
+GRAPH_PASSES: tuple[Pass[Subgraph, GraphPassOptions], ...] = (
     Pass("prune", lambda graph, c: prune(graph)),
     Pass("watch_targets", lambda graph, c: watch_targets(graph, c.placed), lambda c: c.partial),
     Pass("refuse", _refuse, lambda c: bool(c.refused)),
@@ -227,7 +227,9 @@ def divide(
     )
     feeds = {e: form for e, form in signature.feeds.items() if e not in constants}
     graph = Subgraph(nodes, feeds, signature.fetches, signature.targets)
-    graph = run_passes(GRAPH_PASSES, graph, GraphOptions(nodes, placed, refused, evaluate, options, signature.partial))
+    graph = run_passes(
+        GRAPH_PASSES, graph, GraphPassOptions(nodes, placed, refused, evaluate, options, signature.partial)
+    )
     sizes = expected_sizes(graph, nodes, {e: shape for e, shape in signature.sizes.items() if e not in constants})
     parts = partition(graph, first_device, lossy=options.lossy, copy_constants=options.folds)
     parts = run_passes(DIVIDED_PASSES, parts, options)

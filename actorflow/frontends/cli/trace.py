@@ -18,7 +18,7 @@ from actorflow.frontends.cli import queries
 from actorflow.frontends.cli.main import Command
 
 if TYPE_CHECKING:
-    from actorflow.cluster.wire.links import Link
+    from actorflow.cluster.wire.links import TaskLink
 
 _MOST = 100_000
 
@@ -88,11 +88,11 @@ def _leave_out(name: str, why: OpError) -> None:
     print(f"actorflow trace: {name} is left out: {why}", file=sys.stderr)
 
 
-def _watching(arguments: argparse.Namespace) -> Callable[[Link], Awaitable[bytes]]:
+def _watching(arguments: argparse.Namespace) -> Callable[[TaskLink], Awaitable[bytes]]:
     """Records on a task for some seconds, for `recorded_by`."""
     from actorflow.cluster.wire.messages import Record
 
-    async def ask(link: Link) -> bytes:
+    async def ask(link: TaskLink) -> bytes:
         await link.call(Record(arguments.every, _MOST), timeout=arguments.timeout)
         try:
             await anyio.sleep(arguments.seconds)

@@ -7,7 +7,7 @@ changes anything. A `Guard` says which requests are allowed; a foreign page send
 application.py   `Dashboard`: the page, its events, snapshots, the graph, metrics
 beside.py        `PageThread`: the page of a local cluster, beside the program that has the cluster
 curves.py        `Curves`: what a training has written: the last points of each tag, and its checkpoints
-guard.py         `Guard`: hosts, origins, methods, tokens; and the headers of answers
+guard.py         `PageGuard`: hosts, origins, methods, tokens; and the headers of answers
 outline.py       `outline`: one scope of a graph as boxes and edges: scopes that fold, stacks of equal blocks, constants apart
 sampler.py       `Sampler`: asks a cluster or a session, and makes rates of counters
 serving.py       `actorflow dashboard`: serves the page of a cluster

@@ -20,12 +20,12 @@ from actorflow.cluster.processes.metrics import CONTENT_TYPE, render
 from actorflow.engine.session.session import Session
 from actorflow.errors import OpError
 from actorflow.frontends.dashboard.curves import Curves
-from actorflow.frontends.dashboard.guard import Guard, careful
+from actorflow.frontends.dashboard.guard import PageGuard, careful
 from actorflow.frontends.dashboard.outline import Outline
-from actorflow.frontends.dashboard.sampler import ClusterSource, Sampler, SessionSource, Source, brief
+from actorflow.frontends.dashboard.sampler import ClusterSource, Sampler, SessionSource, TaskSource, brief
 from actorflow.frontends.dashboard.steps import SECONDS, busy, picture_of, seconds_of_nodes, steps_of
 from actorflow.frontends.ext.asgi import Receive
-from actorflow.frontends.http.answers import JSON, TEXT, Answer, Body, Request, Streamed
+from actorflow.frontends.http.answers import JSON, TEXT, Answer, Body, HttpRequest, Streamed
 from actorflow.frontends.http.site import Site
 from actorflow.graph.graph import Graph
 from actorflow.public import public
@@ -65,7 +65,7 @@ class Dashboard(Site):
 
     def __init__(
         self,
-        shown: str | Session | Source,
+        shown: str | Session | TaskSource,
         *,
         graph: Graph | None = None,
         credentials: Credentials | None = None,
@@ -74,7 +74,7 @@ class Dashboard(Site):
         period: float = 1.0,
         logdir: str | os.PathLike[str] | None = None,
     ) -> None:
-        source: Source
+        source: TaskSource
         if isinstance(shown, str):
             source = ClusterSource(shown, credentials)
         elif isinstance(shown, Session):
@@ -96,9 +96,9 @@ class Dashboard(Site):
         self._streams = 0
         self._sent: tuple[int, bytes] | None = None
         """The number of the last snapshot that went to pages, and its event."""
-        self._guard = Guard(self.token or None, hosts)
+        self._guard = PageGuard(self.token or None, hosts)
 
-    async def respond(self, request: Request, body: Body | Receive) -> Answer | Streamed:
+    async def respond(self, request: HttpRequest, body: Body | Receive) -> Answer | Streamed:
         """The answer to a request.
 
         Args:
@@ -115,7 +115,7 @@ class Dashboard(Site):
                 answer = self.failure(request.path, error)
         return careful(answer)
 
-    def refusal(self, request: Request) -> Answer | None:
+    def refusal(self, request: HttpRequest) -> Answer | None:
         """The answer to a request that is not allowed; None for others. The page reads no bodies.
 
         Args:
@@ -124,7 +124,7 @@ class Dashboard(Site):
         refusal = self._guard.refusal(request) or super().refusal(request)
         return None if refusal is None else careful(refusal)  # type: ignore[return-value]
 
-    async def _answer(self, request: Request) -> Answer | Streamed:
+    async def _answer(self, request: HttpRequest) -> Answer | Streamed:
         path = request.path
         query = dict(urllib.parse.parse_qsl(request.query.decode("latin-1"), keep_blank_values=True))
         if path in _STATIC:

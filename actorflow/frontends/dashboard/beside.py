@@ -39,7 +39,7 @@ class PageThread:
     def __init__(self, target: Target, port: int) -> None:
         server.check_httptools("The live page", "dashboard", "`await session.pending()` needs nothing.")
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._server: server.Server | None = None
+        self._server: server.HttpServer | None = None
         self._failure: BaseException | None = None
         self._end = asyncio.Event()
         self._begun = threading.Event()
@@ -100,7 +100,7 @@ class PageThread:
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         async with self._page:
-            self._server = answering = server.Server(self._page)
+            self._server = answering = server.HttpServer(self._page)
             ended = asyncio.Event()
 
             async def end() -> None:

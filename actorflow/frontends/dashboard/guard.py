@@ -1,4 +1,4 @@
-"""`Guard`: hosts, origins, methods, tokens, and the headers of answers.
+"""`PageGuard`: hosts, origins, methods, tokens, and the headers of answers.
 
 A page on this machine can be reached by every program and, through the browser, by every web site that somebody visits. So the
 guard takes GET and HEAD only. It takes them for its own hosts only: a name that an attacker lets resolve to this machine is
@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from http.cookies import CookieError, SimpleCookie
 
 from actorflow.base.origins import LOOPBACK, host_and_port, is_of_other_site
-from actorflow.frontends.http.answers import TEXT, Answer, Request, Streamed
+from actorflow.frontends.http.answers import TEXT, Answer, HttpRequest, Streamed
 
 _HEADERS = (
     (
@@ -30,7 +30,7 @@ _HEADERS = (
 )
 
 
-class Guard:
+class PageGuard:
     """Says which requests are allowed.
 
     Args:
@@ -43,7 +43,7 @@ class Guard:
         self._token = token
         self._hosts = frozenset(host.lower() for host in hosts)
 
-    def refusal(self, request: Request) -> Answer | None:
+    def refusal(self, request: HttpRequest) -> Answer | None:
         """The answer to a request that is not allowed, or that brings the token in its address; None for others."""
         if request.method not in ("GET", "HEAD"):
             return _refused(405, "This page only shows: it takes GET and HEAD.", (b"allow", b"GET, HEAD"))
@@ -59,7 +59,7 @@ class Guard:
             return None
         return self._checked_token(request, headers, f"actorflow_{port or 'page'}")
 
-    def _checked_token(self, request: Request, headers: dict[str, str], cookie: str) -> Answer | None:
+    def _checked_token(self, request: HttpRequest, headers: dict[str, str], cookie: str) -> Answer | None:
         query = urllib.parse.parse_qsl(request.query.decode("latin-1"), keep_blank_values=True)
         token = next((value for name, value in query if name == "token"), None)
         if token is not None:

@@ -30,7 +30,7 @@ LATE = 0.5
 MOST_LINKS = 64
 
 
-class Source(Protocol):
+class TaskSource(Protocol):
     """The tasks that are asked."""
 
     async def ask(self) -> dict[str, dict[str, Any]]:
@@ -55,7 +55,7 @@ class ClusterSource:
         self._known: dict[str, Target] = {}
 
     async def ask(self) -> dict[str, dict[str, Any]]:
-        """See `Source`. Tasks that were known stay, and are lost if they don't answer."""
+        """See `TaskSource`. Tasks that were known stay, and are lost if they don't answer."""
         states: dict[str, dict[str, Any]] = {}
 
         async def ask_task(name: str, target: Target) -> None:
@@ -80,7 +80,7 @@ class ClusterSource:
         return dict(sorted(states.items()))
 
     async def recent(self, seconds: float, step: int | None = None) -> Trace:
-        """See `Source`. Tasks that don't answer are left out."""
+        """See `TaskSource`. Tasks that don't answer are left out."""
         if not self._known:
             await self.ask()
         recording = await recorded_by(self._known, connect, of_the_last(seconds, self._timeout), self._timeout, step)
@@ -99,7 +99,7 @@ class SessionSource:
         self._begun = time.monotonic()
 
     async def ask(self) -> dict[str, dict[str, Any]]:
-        """See `Source`."""
+        """See `TaskSource`."""
         statistics = self._session.statistics()
         lines = [line for line in self._session.pending().splitlines() if line.strip()]
         devices = [
@@ -138,7 +138,7 @@ class SessionSource:
         return {"session": task}
 
     async def recent(self, seconds: float, step: int | None = None) -> Trace:
-        """See `Source`. Raises FailedPreconditionError where the session does not record its steps."""
+        """See `TaskSource`. Raises FailedPreconditionError where the session does not record its steps."""
         return self._session.recent(seconds, step)
 
 
@@ -150,7 +150,7 @@ class Sampler:
         period: seconds from one snapshot to the next.
     """
 
-    def __init__(self, source: Source, period: float = 1.0) -> None:
+    def __init__(self, source: TaskSource, period: float = 1.0) -> None:
         self.source = source
         self._period = period
         self._watchers = 0

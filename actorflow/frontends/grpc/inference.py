@@ -1,4 +1,4 @@
-"""`Exchange`: a request for inference, from its message to its answers."""
+"""`RpcExchange`: a request for inference, from its message to its answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from actorflow.frontends.serving.protocols.questions import named
 from actorflow.frontends.serving.protocols.writing import is_large
 
 
-class Exchange:
+class RpcExchange:
     """A request for inference, from its message to its answers.
 
     Args:

@@ -15,7 +15,7 @@ from actorflow.base.origins import opened_at, with_port
 from actorflow.base.reports.logs import get_logger
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.errors import InvalidArgumentError, OpError, Overloaded, UnavailableError, UnimplementedError
-from actorflow.frontends.grpc.inference import Exchange
+from actorflow.frontends.grpc.inference import RpcExchange
 from actorflow.frontends.grpc.methods import METHODS
 from actorflow.frontends.grpc.reads import Reads
 from actorflow.frontends.grpc.streams import serve_stream
@@ -195,13 +195,13 @@ class GrpcServer:
         return self._guarded(name, work)
 
     async def _infer(self, context: Any, writes: Writes) -> None:
-        exchange = Exchange(self._application, await self._reads.message(context), self._seconds(context))
+        exchange = RpcExchange(self._application, await self._reads.message(context), self._seconds(context))
         async with contextlib.aclosing(exchange.answers(False)) as answers:
             async for answer in answers:
                 await writes.message(answer)
 
     async def _stream(self, context: Any, writes: Writes) -> None:
-        await serve_stream(context, lambda data: Exchange(self._application, data, self._seconds(context)), writes)
+        await serve_stream(context, lambda data: RpcExchange(self._application, data, self._seconds(context)), writes)
 
     def _seconds(self, context: Any) -> float | None:
         """The seconds that an answer has: those of the call, within the server's."""

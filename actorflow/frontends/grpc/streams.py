@@ -11,7 +11,7 @@ import anyio
 
 from actorflow.base.reports.logs import get_logger
 from actorflow.errors import OpError
-from actorflow.frontends.grpc.inference import Exchange
+from actorflow.frontends.grpc.inference import RpcExchange
 from actorflow.frontends.grpc.writes import Writes
 from actorflow.frontends.grpc.writing import failed_on_stream, on_stream
 
@@ -20,7 +20,7 @@ _MOST = 64
 """Requests of a stream that are answered at a time; the next is not read before."""
 
 
-async def serve_stream(context: Any, begin: Callable[[bytes], Exchange], writes: Writes) -> None:
+async def serve_stream(context: Any, begin: Callable[[bytes], RpcExchange], writes: Writes) -> None:
     """Answers the requests of a stream beside each other, so that they go through one step together.
 
     Answers of one message come in the order of their requests. Those of several messages, such as tokens, come as they are made:
@@ -68,7 +68,7 @@ class _Stream:
         """Ends the stream."""
 
     async def answer(
-        self, exchange: Exchange, before: asyncio.Event, ended: asyncio.Event, room: asyncio.Semaphore
+        self, exchange: RpcExchange, before: asyncio.Event, ended: asyncio.Event, room: asyncio.Semaphore
     ) -> None:
         """Answers a request, after that `before` it was answered."""
         try:

@@ -1,4 +1,4 @@
-"""`Answer`, `Streamed`: what a site answers; `Request`: what it is asked; and the bodies of both."""
+"""`Answer`, `Streamed`: what a site answers; `HttpRequest`: what it is asked; and the bodies of both."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Streamed(NamedTuple):
     is_endless: bool = False
 
 
-class Request(NamedTuple):
+class HttpRequest(NamedTuple):
     """A request without its body.
 
     method: the method of HTTP.

@@ -12,11 +12,11 @@ import anyio
 
 from actorflow.base.reports.logs import get_logger
 from actorflow.frontends.http.answers import SMALL, Answer, Body, Streamed
-from actorflow.frontends.http.reader import Head, Reader
-from actorflow.frontends.http.site import Pending
+from actorflow.frontends.http.reader import RequestHead, RequestReader
+from actorflow.frontends.http.site import PendingAnswer
 
 if TYPE_CHECKING:
-    from actorflow.frontends.http.server import Server
+    from actorflow.frontends.http.server import HttpServer
 
 _LOG = get_logger("http")
 _MOST_WAITING = 8
@@ -67,18 +67,18 @@ class Connection(asyncio.Protocol):
 
     transport: asyncio.Transport
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: HttpServer) -> None:
         self._server, self._site = server, server.site
-        self.reader = Reader(server.site, self)
-        self._waiting: deque[tuple[Head, Body] | _Refusal] = deque()
+        self.reader = RequestReader(server.site, self)
+        self._waiting: deque[tuple[RequestHead, Body] | _Refusal] = deque()
         self._waiting_bytes = 0
         self._held = self._held_now = 0
         """Bytes of large bodies that are counted: of all its requests, and of the request that is answered."""
         self._unsent: memoryview | None = None
         """The rest of a large answer."""
-        self._request: Head | None = None
+        self._request: RequestHead | None = None
         """The request that is answered now."""
-        self._pending: Pending | None = None
+        self._pending: PendingAnswer | None = None
         self._task: asyncio.Task[Any] | None = None
         self._endless: anyio.CancelScope | None = None
         """Sends the parts of an answer that has no end of its own."""
@@ -129,7 +129,7 @@ class Connection(asyncio.Protocol):
 
     # ---- of the reader
 
-    def take(self, head: Head, body: Body) -> None:
+    def take(self, head: RequestHead, body: Body) -> None:
         self._server.idle.pop(self, None)
         if self._request is None and not self._waiting and not self._rests and not self.is_full:
             self._begin(head, body)
@@ -170,7 +170,7 @@ class Connection(asyncio.Protocol):
             self._read_or_pause()
         self._begin(*item)
 
-    def _begin(self, head: Head, body: Body) -> None:
+    def _begin(self, head: RequestHead, body: Body) -> None:
         """Begins to answer a request."""
         if self.transport.is_closing():
             return
@@ -194,7 +194,7 @@ class Connection(asyncio.Protocol):
             self.is_paused = pauses
             (self.transport.pause_reading if pauses else self.transport.resume_reading)()
 
-    async def _respond(self, head: Head, body: Body) -> None:
+    async def _respond(self, head: RequestHead, body: Body) -> None:
         answer = await self._site.respond(head.request, body)
         if isinstance(answer, Streamed):
             await self._stream(head, answer)
@@ -202,7 +202,7 @@ class Connection(asyncio.Protocol):
         self._task = None
         self._answered(answer)
 
-    async def _stream(self, head: Head, answer: Streamed) -> None:
+    async def _stream(self, head: RequestHead, answer: Streamed) -> None:
         """Sends an answer in parts as they come. One part waits in memory at most, while the client takes none."""
         is_chunked = head.takes_chunks
         keeps = head.keeps and not self._server.is_ending and is_chunked

@@ -1,4 +1,4 @@
-"""`Reader`: the bytes of a connection become requests. It does no I/O.
+"""`RequestReader`: the bytes of a connection become requests. It does no I/O.
 
 The parser is llhttp, by the package `httptools`. A client sends the same head with each request, as a rule. Bytes that begin with
 the head of the request before, at the place where a request begins, need not be parsed again: the parser would find what it has
@@ -12,7 +12,7 @@ import urllib.parse
 from typing import Any, NamedTuple, Protocol
 
 from actorflow.errors import Overloaded
-from actorflow.frontends.http.answers import SMALL, Answer, Body, Request, TooLargeError, add_header, refused
+from actorflow.frontends.http.answers import SMALL, Answer, Body, HttpRequest, TooLargeError, add_header, refused
 from actorflow.frontends.http.site import Site
 
 _MOST_HEAD = 64 << 10
@@ -23,7 +23,7 @@ _MOST_KNOWN = 4 << 10
 """Bytes of a head that is remembered."""
 
 
-class Head(NamedTuple):
+class RequestHead(NamedTuple):
     """All of a request but its body.
 
     request: its method, path, headers and query.
@@ -32,16 +32,16 @@ class Head(NamedTuple):
     takes_chunks: whether its client knows a body that comes in chunks.
     """
 
-    request: Request
+    request: HttpRequest
     keeps: bool
     shortcut: Any
     takes_chunks: bool = True
 
 
-class Listener(Protocol):
+class RequestListener(Protocol):
     """The connection that a reader reads for."""
 
-    def take(self, head: Head, body: Body) -> None:
+    def take(self, head: RequestHead, body: Body) -> None:
         """A request is there: its body, or the parts of a large body."""
 
     def hold(self, size: int) -> None:
@@ -54,7 +54,7 @@ class Listener(Protocol):
         """A client asks whether it may send the body of a request."""
 
 
-class Reader:
+class RequestReader:
     """Reads requests.
 
     Args:
@@ -62,7 +62,7 @@ class Reader:
         listener: is told of what is found, in order.
     """
 
-    def __init__(self, site: Site, listener: Listener) -> None:
+    def __init__(self, site: Site, listener: RequestListener) -> None:
         httptools: Any = importlib.import_module("httptools")
         self._new_parser, self._upgrade = httptools.HttpRequestParser, httptools.HttpParserUpgrade
         self._site, self._listener = site, listener
@@ -75,12 +75,12 @@ class Reader:
         """Whether the client waits to be told to send the body."""
         self.begun = 0
         """How many requests were parsed."""
-        self.known: tuple[bytes, int, Head] | None = None
+        self.known: tuple[bytes, int, RequestHead] | None = None
         """The head of a request before, the size of that with its body, and what it says."""
         self.head_bytes = 0
         """How many bytes have come since the last byte of a body."""
         self.in_body = False
-        self._last: tuple[Head, bytes] | None = None
+        self._last: tuple[RequestHead, bytes] | None = None
         self._start()
 
     def _start(self) -> None:
@@ -105,7 +105,7 @@ class Reader:
         if fresh and not self.arrives and last is not None and self.begun == before + 1:
             self._remember(data, *last)
 
-    def _remember(self, data: bytes, head: Head, body: bytes) -> None:
+    def _remember(self, data: bytes, head: RequestHead, body: bytes) -> None:
         """Remembers the head of a request that came in these bytes, if it alone says where the body ends.
 
         The bytes of a large body are counted as the parser finds them, so the head of such a body is not remembered.
@@ -247,7 +247,7 @@ class Reader:
         keeps = self._parser.should_keep_alive() and not self._closes()
         self.is_ended = not keeps  # what comes behind it is not read
         request = self._asked()
-        head = Head(request, keeps, self._site.shortcut(request), self._parser.get_http_version() != "1.0")
+        head = RequestHead(request, keeps, self._site.shortcut(request), self._parser.get_http_version() != "1.0")
         self._last = (head, body) if isinstance(body, bytes) else None
         self._listener.take(head, body)
 
@@ -256,8 +256,8 @@ class Reader:
         options = self._headers.get(b"connection", b"").lower()
         return b"close" in options and b"close" in (option.strip(b" \t") for option in options.split(b","))
 
-    def _asked(self) -> Request:
-        return Request(self._method, self._path, self._headers, self._query)
+    def _asked(self) -> HttpRequest:
+        return HttpRequest(self._method, self._path, self._headers, self._query)
 
     # ---- the end
 

@@ -1,4 +1,4 @@
-"""`run`, and `Server`: the connections of a site on sockets that listen, until the end."""
+"""`run`, and `HttpServer`: the connections of a site on sockets that listen, until the end."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SWITCH_INTERVAL = 0.0005
 """Seconds for which a thread of Python, such as a thread that reads a graph, may hold the event loop up."""
 
 
-class Server:
+class HttpServer:
     """The connections of a site.
 
     Args:
@@ -199,7 +199,7 @@ def run(
             try:
                 async with contextlib.AsyncExitStack() as stack:
                     ready([await stack.enter_async_context(listener) for listener in listeners])
-                    await Server(site).serve(sockets, tls, end)
+                    await HttpServer(site).serve(sockets, tls, end)
             finally:
                 await site.__aexit__(None, None, None)
 

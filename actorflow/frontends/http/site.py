@@ -15,7 +15,7 @@ from actorflow.frontends.http.answers import (
     TEXT,
     Answer,
     Body,
-    Request,
+    HttpRequest,
     Streamed,
     TooLargeError,
     add_header,
@@ -27,7 +27,7 @@ from actorflow.frontends.http.messages import send_answer
 _LOG = get_logger("http")
 
 
-class Pending(Protocol):
+class PendingAnswer(Protocol):
     """A request that is answered by a callback."""
 
     def give_up(self) -> None:
@@ -47,7 +47,7 @@ class Site(ABC):
     # ---- what it answers
 
     @abstractmethod
-    async def respond(self, request: Request, body: Body | Receive) -> Answer | Streamed:
+    async def respond(self, request: HttpRequest, body: Body | Receive) -> Answer | Streamed:
         """The answer to a request. It raises nothing.
 
         Args:
@@ -55,7 +55,7 @@ class Site(ABC):
             body: its body, the parts of it, or their source.
         """
 
-    def refusal(self, request: Request) -> Answer | None:
+    def refusal(self, request: HttpRequest) -> Answer | None:
         """The answer to a request whose body need not be read, since it is refused; None for others.
 
         Args:
@@ -77,11 +77,11 @@ class Site(ABC):
 
     # ---- requests that need no task
 
-    def shortcut(self, request: Request) -> Any:
+    def shortcut(self, request: HttpRequest) -> Any:
         """The meaning of a request that `begin` answers; None for others."""
         return None
 
-    def begin(self, shortcut: Any, body: Body, done: Callable[[Answer], None]) -> Pending | None:
+    def begin(self, shortcut: Any, body: Body, done: Callable[[Answer], None]) -> PendingAnswer | None:
         """Begins to answer a request. There is no task for it.
 
         Args:
@@ -154,7 +154,7 @@ class Site(ABC):
             path = path[len(root) :] or "/"
         headers: dict[bytes, bytes] = {}
         double = [name for name, value in scope["headers"] if add_header(headers, name, value)]
-        request = Request(scope["method"], path, headers, scope.get("query_string", b""), root)
+        request = HttpRequest(scope["method"], path, headers, scope.get("query_string", b""), root)
         answer: Answer | Streamed
         if double:
             answer = refused(400, f"A request has a single header {double[0].decode()}.")

@@ -22,7 +22,7 @@ exchange.py     `Exchange`: a request and its answer by callbacks
 guard.py        addresses, tokens, hosts: which requests are refused before they are read
 inspect.py      `actorflow inspect`: inputs, outputs, ops, parameters of a model file, memory and time of a run
 large.py        `Large`: counts large bodies, and lets threads work for them
-listeners.py    `Listener`: another way to the models than HTTP, such as gRPC
+listeners.py    `FrontendListener`: another way to the models than HTTP, such as gRPC
 measures.py     counters and times of requests, in the form of Prometheus
 model.py        `Model`: a model with its values in a session
 pipelines/      models, functions of Python and queues as one served graph

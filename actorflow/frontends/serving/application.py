@@ -20,7 +20,7 @@ from actorflow.engine.batching.rows import Batching
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.errors import InvalidArgumentError, OpError, PermissionDeniedError
 from actorflow.frontends.ext.asgi import Receive
-from actorflow.frontends.http.answers import JSON, SMALL, Answer, Body, Request, Streamed, TooLargeError, too_long
+from actorflow.frontends.http.answers import JSON, SMALL, Answer, Body, HttpRequest, Streamed, TooLargeError, too_long
 from actorflow.frontends.http.messages import body_of, unless_gone
 from actorflow.frontends.http.site import Site
 from actorflow.frontends.serving.exchange import Exchange
@@ -187,7 +187,7 @@ class Application(Site):
 
     # ---- requests
 
-    async def respond(self, request: Request, body: Body | Receive) -> Answer | Streamed:
+    async def respond(self, request: HttpRequest, body: Body | Receive) -> Answer | Streamed:
         """The answer to a request.
 
         Args:
@@ -199,7 +199,7 @@ class Application(Site):
         except Exception as error:
             return self.failure(request.path, error)
 
-    def refusal(self, request: Request) -> Answer | None:
+    def refusal(self, request: HttpRequest) -> Answer | None:
         """The answer to a request whose body need not be read, because its headers say that it is refused; None for others.
 
         Args:
@@ -307,7 +307,7 @@ class Application(Site):
             return None
         return InferenceHead.of(path, target, headers, self.timeout)
 
-    def shortcut(self, request: Request) -> InferenceHead | None:
+    def shortcut(self, request: HttpRequest) -> InferenceHead | None:
         """The call of a model that a request asks for; None for others.
 
         Args:

@@ -1,4 +1,4 @@
-"""`Listener`: another way to the models of `actorflow serve` than HTTP (entry point group `actorflow.listeners`)."""
+"""`FrontendListener`: another way to the models of `actorflow serve` than HTTP (entry point group `actorflow.listeners`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from actorflow.frontends.serving.application import Application
 
 
-class Listener(Protocol):
+class FrontendListener(Protocol):
     """Another way to the models of `actorflow serve`. It imports little before it is opened."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ class Listener(Protocol):
         """
 
 
-def listeners() -> Sequence[Listener]:
+def listeners() -> Sequence[FrontendListener]:
     """The listeners that are installed."""
     loaded: Mapping[str, Any] = installed.load_all("listeners")
     return list(loaded.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actorflow.engine.runtime.diagnostics.trace import Event, Trace
+from actorflow.engine.runtime.diagnostics.trace import Trace, TraceEvent
 from actorflow.models.summary.protos import DeviceStepStats, NodeExecStats, RunMetadata
 
 
@@ -14,7 +14,7 @@ def run_metadata_of(trace: Trace) -> RunMetadata:
     """
     message = RunMetadata()
     message.step_stats.SetInParent()
-    by_device: dict[str, list[Event]] = {}
+    by_device: dict[str, list[TraceEvent]] = {}
     for event in trace.events:
         by_device.setdefault(event.device, []).append(event)
     for device, events in sorted(by_device.items()):
@@ -25,7 +25,7 @@ def run_metadata_of(trace: Trace) -> RunMetadata:
     return message
 
 
-def _stats(event: Event) -> NodeExecStats:
+def _stats(event: TraceEvent) -> NodeExecStats:
     scheduled = event.arrived or event.ready or event.begun
     ran = event.ended - event.begun
     return NodeExecStats(

@@ -14,7 +14,7 @@ import anyio
 from actorflow.base.process import machine
 from actorflow.base.reports.logs import get_logger
 from actorflow.cluster.processes.local_process import LocalProcess
-from actorflow.cluster.wire.links import Link, Links
+from actorflow.cluster.wire.links import Links, TaskLink
 from actorflow.cluster.wire.messages import Request, Status
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.errors import FailedPreconditionError, OpError, UnavailableError
@@ -36,7 +36,7 @@ class _Watched:
 
     address: str
     life: Life
-    link: Link | None = None
+    link: TaskLink | None = None
     process: LocalProcess | None = None
     resident_bytes: int | None = None
     tensor_bytes: int | None = None
@@ -300,7 +300,7 @@ class Monitor:
             return "it has closed the connection", True
         return str(why[0]) or type(why[0]).__name__ if why else "its process has ended", False
 
-    async def _poll(self, task: str, link: Link) -> None:
+    async def _poll(self, task: str, link: TaskLink) -> None:
         """Keeps what the task says of its memory."""
         watched = self._tasks[task]
         while True:

@@ -14,7 +14,7 @@ from engine.placement.workloads import LINKS, random_problem
 from actorflow.engine.placement.search.problem import SearchProblem
 from actorflow.engine.placement.search.search import search
 from actorflow.engine.placement.simulation.simulator import Simulator
-from actorflow.engine.placement.simulation.timeline import Timeline
+from actorflow.engine.placement.simulation.timeline import StepTimeline
 from actorflow.engine.placement.simulation.workload import WorkloadEdge
 from actorflow.kernels.native import available
 from actorflow.kernels.placement.simulator import NativeSimulator, native_simulator
@@ -50,10 +50,10 @@ def odd_problem(seed: int) -> SearchProblem:
     return replace(problem, work=changed)
 
 
-def same(one: Timeline | None, other: Timeline | None) -> bool:
+def same(one: StepTimeline | None, other: StepTimeline | None) -> bool:
     if one is None or other is None:
         return one is other
-    compared = [field.name for field in fields(Timeline) if field.name != "snapshots"]
+    compared = [field.name for field in fields(StepTimeline) if field.name != "snapshots"]
     return all(_listed(getattr(one, name)) == _listed(getattr(other, name)) for name in compared)
 
 

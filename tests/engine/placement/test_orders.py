@@ -23,7 +23,7 @@ import actorflow as af
 from actorflow.engine.placement.measuring import NodeMeasurement
 from actorflow.engine.placement.simulation.link_costs import LinkCost, LinkCosts
 from actorflow.engine.placement.simulation.simulator import Simulator
-from actorflow.engine.placement.simulation.timeline import Timeline
+from actorflow.engine.placement.simulation.timeline import StepTimeline
 from actorflow.engine.runtime.threads import _in_line
 from actorflow.graph.ops.shape_rules import unchanged
 from actorflow.graph.tensor import Tensor, TensorLike
@@ -73,7 +73,7 @@ class Piece:
     needs: list[list[int]]
     at: list[int]
     ranks: list[float]
-    predicted: Timeline = field(repr=False)
+    predicted: StepTimeline = field(repr=False)
 
     @classmethod
     def drawn(cls, rng: random.Random) -> Piece:

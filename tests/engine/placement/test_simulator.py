@@ -13,7 +13,7 @@ from actorflow.base.registry import plugins
 from actorflow.cluster.master.graph_partitioner import RemoteDevice, device_row, remote_device
 from actorflow.engine.placement.simulation.link_costs import LinkCost, LinkCosts
 from actorflow.engine.placement.simulation.simulator import Simulator
-from actorflow.engine.placement.simulation.timeline import Timeline
+from actorflow.engine.placement.simulation.timeline import StepTimeline
 from actorflow.engine.placement.simulation.workload import DeviceSet
 
 MS = 1e-3
@@ -100,7 +100,7 @@ def test_f43_no_placement_goes_below_the_bound() -> None:
             assert simulator.run([code >> g & 1 for g in range(6)]).seconds >= simulator.bound * (1 - 1e-12)
 
 
-def on_cores(cores: int | None, seconds: list[float], idle: list[float], hosts: str = "aaa") -> Timeline:
+def on_cores(cores: int | None, seconds: list[float], idle: list[float], hosts: str = "aaa") -> StepTimeline:
     """Independent nodes, each on a device of its own; each of `hosts` has that number of cores."""
     records = [Record(i, host=host, cores=cores) for i, host in enumerate(hosts)]
     problem = posed(step(seconds, [], idle=idle), records, FREE)

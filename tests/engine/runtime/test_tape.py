@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorflow.engine.runtime.tape.tape import Instruction, InstructionKind, Run, Tape, TapeRun, failure_of
+from actorflow.engine.runtime.tape.tape import Instruction, InstructionKind, PausingRun, Tape, TapeRun, failure_of
 from actorflow.errors import InternalError
 from actorflow.graph.node import Node, TensorId
 from actorflow.kernels.native.library import loaded
@@ -343,17 +343,17 @@ def _outcome(run: Callable[[list[Any]], Any], inputs: int) -> Any:
 # ---- loops
 
 
-def begin_in_python(tape: Tape, inputs: list[Any]) -> Run:
+def begin_in_python(tape: Tape, inputs: list[Any]) -> PausingRun:
     return TapeRun(tape, inputs)
 
 
-def begin_in_c(tape: Tape, inputs: list[Any]) -> Run:
+def begin_in_c(tape: Tape, inputs: list[Any]) -> PausingRun:
     begins = TapesInC(loaded()).begins(tape)
     assert begins is not None
     return begins(inputs)
 
 
-Begin = Callable[[Tape, list[Any]], Run]
+Begin = Callable[[Tape, list[Any]], PausingRun]
 BEGINNINGS = pytest.mark.parametrize(
     "begin",
     [
@@ -424,7 +424,7 @@ def test_inner_loops_share_the_turns(begin: Begin, turns: int) -> None:
     """An outer loop of 5 with an inner one of 3 in each turn: 20 turns, whoever counts them."""
     begun: list[list[Any]] = []
 
-    def inner(inputs: list[Any]) -> Run:
+    def inner(inputs: list[Any]) -> PausingRun:
         begun.append(list(inputs))
         return begin(counting(), inputs)
 
@@ -457,7 +457,7 @@ def test_an_error_in_an_inner_loop_is_of_its_own_node(begin: Begin) -> None:
     def refuse(*_: Any) -> None:
         raise ValueError("refused")
 
-    def inner(inputs: list[Any]) -> Run:
+    def inner(inputs: list[Any]) -> PausingRun:
         return begin(counting(call(refuse, 0, node=node("bad"), operands=())), inputs)
 
     outer = Tape(
@@ -491,7 +491,7 @@ def test_a_paused_run_that_is_let_go_holds_nothing(begin: Begin) -> None:
 
 @BEGINNINGS
 def test_an_inner_loop_that_can_not_begin_is_an_error_of_its_node(begin: Begin) -> None:
-    def inner(inputs: list[Any]) -> Run:
+    def inner(inputs: list[Any]) -> PausingRun:
         raise ValueError("refused")
 
     outer = Tape([Instruction(node("inner"), inner, (0,), (None,), kind=InstructionKind.ENTER)], 1, 0, [], [0])
@@ -504,8 +504,8 @@ def test_an_inner_loop_that_can_not_begin_is_an_error_of_its_node(begin: Begin) 
 @pytest.mark.skipif(loaded() is None, reason="the library is not compiled")
 def test_a_run_in_c_pauses_by_itself_when_it_takes_long() -> None:
     """Signals and other threads wait meanwhile."""
-    until = time.monotonic() + 0.05
-    run = begin_in_c(Tape([call(lambda: time.monotonic() < until, to=1), TURN, jump(0, 1)], 1, 1, [], [0]), [1])
+    until = time.thread_time() + 0.05  # the time of this thread: others may have the cores
+    run = begin_in_c(Tape([call(lambda: time.thread_time() < until, to=1), TURN, jump(0, 1)], 1, 1, [], [0]), [1])
     pauses = 0
     while run.go(1 << 40) < 0:
         pauses += 1

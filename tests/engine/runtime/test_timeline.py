@@ -19,7 +19,7 @@ from engine.runtime.trace_processor import TraceProcessor
 
 import actorflow as af
 from actorflow.base.records.wire import FIXED64, fields
-from actorflow.engine.runtime.diagnostics.trace import Event, Span, Trace
+from actorflow.engine.runtime.diagnostics.trace import Span, Trace, TraceEvent
 from actorflow.engine.runtime.timeline.tracks import timeline_of
 
 ZERO = 1_000_000_000
@@ -27,12 +27,12 @@ ZERO = 1_000_000_000
 
 def event(
     node: str, device: str, arrived: int, ready: int, begun: int, ended: int, key: str = "", **more: Any
-) -> Event:
+) -> TraceEvent:
     """An event, with times in microseconds after some zero."""
     times = [ZERO + 1000 * time for time in (begun, ended)]
     came = [ZERO + 1000 * time if time >= 0 else 0 for time in (arrived, ready)]
     op = "_Send" if node.startswith("send") else "_Recv" if node.startswith("recv") else "Add"
-    return Event(node, op, device, *times, 0, more.pop("thread", False), *came, key, **more)
+    return TraceEvent(node, op, device, *times, 0, more.pop("thread", False), *came, key, **more)
 
 
 A, B = "/job:a/replica:0/task:0/device:CPU:0", "/job:b/replica:0/task:1/device:CPU:0"

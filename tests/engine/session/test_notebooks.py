@@ -15,7 +15,7 @@ import pytest
 
 import actorflow as af
 from actorflow.base.reports import markup
-from actorflow.engine.runtime.diagnostics.trace import Event
+from actorflow.engine.runtime.diagnostics.trace import TraceEvent
 
 MOST_BYTES = 50_000
 
@@ -102,7 +102,7 @@ def test_a_trace_shows_each_device() -> None:
     assert "events 0" in shown(trace)
     for number in range(1000):
         device = f"/job:worker/replica:0/task:{number % 2}/device:CPU:0"
-        trace.events.append(Event(f"n{number}", "Add", device, number, number + 1, number, False, 0, number))
+        trace.events.append(TraceEvent(f"n{number}", "Add", device, number, number + 1, number, False, 0, number))
     words = shown(trace)
     assert "events 1,000" in words and "task:0" in words and "task:1" in words and "summary" in words
 

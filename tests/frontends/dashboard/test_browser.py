@@ -33,7 +33,7 @@ async def served(page: Dashboard) -> AsyncIterator[int]:
     """The page on a free port, in this loop."""
     listening, end = server.listening("127.0.0.1", 0), asyncio.Event()
     async with page, anyio.create_task_group() as group:
-        group.start_soon(server.Server(page).serve, [listening], None, end)
+        group.start_soon(server.HttpServer(page).serve, [listening], None, end)
         yield listening.getsockname()[1]
         end.set()
 

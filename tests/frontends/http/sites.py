@@ -12,14 +12,14 @@ import pytest
 from patience import PATIENCE
 
 from actorflow.frontends.ext.asgi import Receive
-from actorflow.frontends.http.answers import TEXT, Answer, Body, Request, Streamed
+from actorflow.frontends.http.answers import TEXT, Answer, Body, HttpRequest, Streamed
 from actorflow.frontends.http.messages import body_of
 from actorflow.frontends.http.site import Site
 
 pytest.importorskip("httptools")
 import anyio.lowlevel
 
-from actorflow.frontends.http.server import Server
+from actorflow.frontends.http.server import HttpServer
 
 MOST = 1000
 """Bytes of a body that the site takes."""
@@ -36,7 +36,7 @@ class Echo(Site):
         """The paths that were asked for."""
         self.part = b"part"
 
-    async def respond(self, request: Request, body: Body | Receive) -> Answer | Streamed:
+    async def respond(self, request: HttpRequest, body: Body | Receive) -> Answer | Streamed:
         """The method, the path and the body."""
         self.asked.append(request.path)
         if not isinstance(body, (bytes, list)):
@@ -72,7 +72,7 @@ class Echo(Site):
 class Served:
     """A site on a port of this machine."""
 
-    def __init__(self, site: Any, server: Server, port: int, end: asyncio.Event) -> None:
+    def __init__(self, site: Any, server: HttpServer, port: int, end: asyncio.Event) -> None:
         self.site, self.server, self.port, self.end = site, server, port, end
 
     async def open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -110,7 +110,7 @@ async def serving(site: Any = None, **options: Any) -> AsyncIterator[Served]:
     site, end = site or Echo(), asyncio.Event()
     listener = listening("127.0.0.1", 0)
     async with site, anyio.create_task_group() as group:
-        server = Server(site, **options)
+        server = HttpServer(site, **options)
         group.start_soon(server.serve, [listener], None, end)
         try:
             yield Served(site, server, listener.getsockname()[1], end)

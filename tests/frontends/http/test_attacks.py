@@ -14,7 +14,7 @@ from frontends.http.sites import Echo, left, serving
 from patience import PATIENCE
 
 from actorflow.frontends.ext.asgi import Receive
-from actorflow.frontends.http.answers import Answer, Body, Request, Streamed
+from actorflow.frontends.http.answers import Answer, Body, HttpRequest, Streamed
 
 GET, POST = b"GET /a HTTP/1.1\r\nHost: a\r\n", b"POST /a HTTP/1.1\r\nHost: a\r\n"
 CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -170,7 +170,7 @@ async def test_a_request_is_not_the_last_for_what_only_looks_like_that(name: str
 class Seen(Echo):
     """Keeps the headers that it gets."""
 
-    async def respond(self, request: Request, body: Body | Receive) -> Answer | Streamed:
+    async def respond(self, request: HttpRequest, body: Body | Receive) -> Answer | Streamed:
         self.headers = dict(request.headers)
         return await super().respond(request, body)
 

@@ -17,7 +17,7 @@ from frontends.serving.served import application, write_line
 from patience import PATIENCE
 
 pytest.importorskip("httptools")
-from actorflow.frontends.http.server import Server
+from actorflow.frontends.http.server import HttpServer
 
 ASK = json.dumps({"instances": [[1.0, 2.0, 3.0]]}).encode()
 PREDICT = "/v1/models/line:predict"
@@ -27,7 +27,7 @@ CHUNKED = f"POST {PREDICT} HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chu
 class Running:
     """A server, and connections to it."""
 
-    def __init__(self, server: Server, port: int, tls: Any = None) -> None:
+    def __init__(self, server: HttpServer, port: int, tls: Any = None) -> None:
         self.server, self.port, self.tls = server, port, tls
 
     async def open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -69,7 +69,7 @@ async def running(folder: Path, tls: Any = None, **options: Any) -> AsyncIterato
     listening.listen(100)
     end = asyncio.Event()
     async with application(folder, **options) as app, anyio.create_task_group() as group:
-        server = Server(app)
+        server = HttpServer(app)
         group.start_soon(server.serve, [listening], tls, end)
         try:
             yield Running(server, listening.getsockname()[1])

@@ -23,7 +23,7 @@ pytest.importorskip("httptools")
 from frontends.serving.served_http import ASK, CHUNKED, PREDICT, asked, left, read, running
 
 from actorflow.frontends.http.answers import SMALL, Body
-from actorflow.frontends.http.reader import Head, Reader
+from actorflow.frontends.http.reader import RequestHead, RequestReader
 
 TEXTS = "/v1/models/words:predict"
 LARGE = json.dumps({"instances": np.ones((20_000, 3)).tolist()}).encode()
@@ -179,7 +179,7 @@ async def test_equal_requests_of_one_connection_are_counted_alike(tmp_path: Path
             self.held = 0
             self.requests: list[tuple[int, int]] = []
 
-        def take(self, head: Head, body: Body) -> None:
+        def take(self, head: RequestHead, body: Body) -> None:
             whole = body if isinstance(body, bytes) else b"".join(body)
             self.requests.append((self.held, len(whole)))
             self.held = 0
@@ -195,7 +195,7 @@ async def test_equal_requests_of_one_connection_are_counted_alike(tmp_path: Path
 
     async with application(tmp_path) as app:
         counts = Counts()
-        reader = Reader(app, counts)
+        reader = RequestReader(app, counts)
         for _ in range(4):
             reader.feed(request)
         assert counts.requests == [(max(0, size - SMALL), size)] * 4

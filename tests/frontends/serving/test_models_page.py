@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from frontends.serving.served import application, write_line, write_words
 
-from actorflow.frontends.http.answers import Request
+from actorflow.frontends.http.answers import HttpRequest
 from actorflow.frontends.serving.application import Application
 from actorflow.frontends.serving.protocols.pages import lines
 
@@ -33,7 +33,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 async def get(app: Application, path: str, **headers: str) -> tuple[int, str]:
     sent = {name.encode(): value.encode() for name, value in headers.items()}
-    status, _, body, _ = await app.respond(Request("GET", path, sent), b"")
+    status, _, body, _ = await app.respond(HttpRequest("GET", path, sent), b"")
     return status, body.decode()
 
 
@@ -41,7 +41,7 @@ async def ask(app: Application, command: str) -> int:
     """The status of the request of a command of curl."""
     words = shlex.split(command)
     path = words[-1].partition("//")[2].partition("/")[2]
-    status, *_ = await app.respond(Request("POST", f"/{path}", {}), words[words.index("-d") + 1].encode())
+    status, *_ = await app.respond(HttpRequest("POST", f"/{path}", {}), words[words.index("-d") + 1].encode())
     return status
 
 
@@ -68,7 +68,7 @@ async def test_the_description_has_a_request_for_each_model(models: dict[str, st
                 assert (await get(app, path))[0] == 200, path
             example = operations.get("post", {}).get("requestBody", {}).get("content", {}).get("application/json", {})
             if "example" in example:
-                assert (await app.respond(Request("POST", path, {}), json.dumps(example["example"]).encode()))[
+                assert (await app.respond(HttpRequest("POST", path, {}), json.dumps(example["example"]).encode()))[
                     0
                 ] == 200, path
         assert {f"/v1/models/{name}:predict" for name in NAMES} <= description["paths"].keys()
@@ -94,5 +94,7 @@ async def test_serve_prints_what_it_has_loaded(models: dict[str, str]) -> None:
 
 async def test_an_unknown_model_is_answered_with_those_that_there_are(models: dict[str, str]) -> None:
     async with application(models) as app:
-        status, _, body, _ = await app.respond(Request("POST", "/v1/models/lime:predict", {}), b'{"instances": [1]}')
+        status, _, body, _ = await app.respond(
+            HttpRequest("POST", "/v1/models/lime:predict", {}), b'{"instances": [1]}'
+        )
         assert status == 404 and "The models here: half_plus_two, line, wide, words" in json.loads(body)["error"]

@@ -20,7 +20,7 @@ from jsonschema import ValidationError
 
 import actorflow as af
 from actorflow.engine.runtime.event_loops.step_result import StepResult
-from actorflow.frontends.http.answers import Request
+from actorflow.frontends.http.answers import HttpRequest
 from actorflow.frontends.serving.protocols import kserve, rest
 from actorflow.frontends.serving.protocols.bodies import load_json
 from actorflow.frontends.serving.protocols.pieces import USUAL
@@ -231,7 +231,7 @@ async def test_a_form_that_is_remembered_does_not_keep_the_body(client: Client) 
     body = head + np.ones((2, 3), "<f4").tobytes()
     users = sys.getrefcount(body)
     headers = {b"inference-header-content-length": b"%d" % len(head)}
-    answer = await client._app.respond(Request("POST", "/v2/models/line/infer", headers), body)
+    answer = await client._app.respond(HttpRequest("POST", "/v2/models/line/infer", headers), body)
     gc.collect()
     model = client._app.served["line"].find()[1]
     assert answer[0] == 200 and list(model.forms) == [head] and sys.getrefcount(body) == users

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from actorflow.engine.placement.search.memory import MemoryRule
 from actorflow.engine.placement.search.moves import Proposer
 from actorflow.engine.placement.simulation.simulator import Simulator
-from actorflow.engine.placement.simulation.timeline import Timeline
+from actorflow.engine.placement.simulation.timeline import StepTimeline
 
 _HOT, _COLD = 0.01, 0.0001
 """The temperatures at the begin and at the end, relative to the step's length: worse by that much is accepted by 1 in e."""
@@ -20,12 +20,12 @@ def anneal(
     simulator: Simulator,
     rule: MemoryRule,
     proposer: Proposer,
-    start: Timeline,
+    start: StepTimeline,
     chance: random.Random,
     progress: Callable[[], float],
-    found: Callable[[Timeline], None],
+    found: Callable[[StepTimeline], None],
     heat: float = 1.0,
-) -> Timeline:
+) -> StepTimeline:
     """The best placement on a way of random changes from `start`: better placements are taken, and worse placements the
     more seldom the colder it is.
 

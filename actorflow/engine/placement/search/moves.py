@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from actorflow.engine.placement.search.problem import SearchProblem
-from actorflow.engine.placement.simulation.timeline import Timeline
+from actorflow.engine.placement.simulation.timeline import StepTimeline
 
 _LONGEST = 64
 _DRAWS = 32
@@ -21,7 +21,7 @@ _DRAWS = 32
 class Proposer(Protocol):
     """Gives changes to try."""
 
-    def propose(self, schedule: Timeline, path: list[int], chance: random.Random) -> Mapping[int, int]:
+    def propose(self, schedule: StepTimeline, path: list[int], chance: random.Random) -> Mapping[int, int]:
         """New devices for some groups; `path` is the critical path of `schedule`, the end of the step first."""
 
 
@@ -41,7 +41,7 @@ class CriticalPathMoves:
                     self._neighbours[mine].append(other)
                     self._neighbours[other].append(mine)
 
-    def propose(self, schedule: Timeline, path: list[int], chance: random.Random) -> Mapping[int, int]:
+    def propose(self, schedule: StepTimeline, path: list[int], chance: random.Random) -> Mapping[int, int]:
         kind = chance.random()
         if kind < 0.45:
             move = self._over_an_edge(schedule, path, chance)
@@ -53,7 +53,9 @@ class CriticalPathMoves:
             move = self._with_neighbours(schedule, chance.choice(self._free), chance)
         return move or self._with_neighbours(schedule, chance.choice(self._free), chance)
 
-    def _stretch(self, schedule: Timeline, path: list[int], begin: int, step: int, chance: random.Random) -> list[int]:
+    def _stretch(
+        self, schedule: StepTimeline, path: list[int], begin: int, step: int, chance: random.Random
+    ) -> list[int]:
         """Groups on the path from `begin` on, on one device, towards the end of the step (-1) or its beginning (1)."""
         at, group = schedule.at, self._group
         device = at[group[path[begin]]]
@@ -69,11 +71,11 @@ class CriticalPathMoves:
             place += step
         return groups
 
-    def _moved(self, schedule: Timeline, groups: list[int], device: int) -> dict[int, int]:
+    def _moved(self, schedule: StepTimeline, groups: list[int], device: int) -> dict[int, int]:
         at, options = schedule.at, self._options
         return {g: device for g in groups if at[g] != device and device in options[g]}
 
-    def _over_an_edge(self, schedule: Timeline, path: list[int], chance: random.Random) -> dict[int, int]:
+    def _over_an_edge(self, schedule: StepTimeline, path: list[int], chance: random.Random) -> dict[int, int]:
         """A stretch at one end of an edge of the path that leaves its device goes to the other end."""
         at, group = schedule.at, self._group
         k = _drawn(path, lambda k: at[group[path[k]]] != at[group[path[k + 1]]], chance)
@@ -83,7 +85,7 @@ class CriticalPathMoves:
             return self._moved(schedule, self._stretch(schedule, path, k, -1, chance), at[group[path[k + 1]]])
         return self._moved(schedule, self._stretch(schedule, path, k + 1, 1, chance), at[group[path[k]]])
 
-    def _out_of_a_queue(self, schedule: Timeline, path: list[int], chance: random.Random) -> dict[int, int]:
+    def _out_of_a_queue(self, schedule: StepTimeline, path: list[int], chance: random.Random) -> dict[int, int]:
         """A node that waited in a queue, or the node for which it waited, goes elsewhere."""
         before = schedule.before
         k = _drawn(path, lambda k: before[path[k]] == path[k + 1], chance)
@@ -95,7 +97,7 @@ class CriticalPathMoves:
             groups = self._stretch(schedule, path, k + 1, 1, chance)
         return self._moved(schedule, groups, self._other(schedule, groups[0], chance))
 
-    def _of_the_path(self, schedule: Timeline, path: list[int], chance: random.Random) -> dict[int, int]:
+    def _of_the_path(self, schedule: StepTimeline, path: list[int], chance: random.Random) -> dict[int, int]:
         """A stretch of the path, or a node beside it, goes elsewhere."""
         k = chance.randrange(len(path))
         if chance.random() < 0.5:
@@ -103,7 +105,7 @@ class CriticalPathMoves:
         groups = self._stretch(schedule, path, k, chance.choice((-1, 1)), chance)
         return self._moved(schedule, groups, self._other(schedule, groups[0], chance))
 
-    def _with_neighbours(self, schedule: Timeline, g: int, chance: random.Random) -> dict[int, int]:
+    def _with_neighbours(self, schedule: StepTimeline, g: int, chance: random.Random) -> dict[int, int]:
         """A group goes to another device, some of its neighbours with it; or it changes places with another group."""
         device = self._other(schedule, g, chance)
         groups = [g]
@@ -117,7 +119,7 @@ class CriticalPathMoves:
             move |= {other: schedule.at[g] for other in back[:1] if schedule.at[g] in self._options[other]}
         return move
 
-    def _other(self, schedule: Timeline, g: int, chance: random.Random) -> int:
+    def _other(self, schedule: StepTimeline, g: int, chance: random.Random) -> int:
         """Another device for a group, by chance the device of a neighbour."""
         at = schedule.at
         if self._neighbours[g] and chance.random() < 0.5:

@@ -13,7 +13,7 @@ from actorflow.engine.placement.search.moves import CriticalPathMoves, Proposer
 from actorflow.engine.placement.search.problem import SearchProblem, SearchResult
 from actorflow.engine.placement.search.starts import starts
 from actorflow.engine.placement.simulation.simulator import Simulator, fast_simulator
-from actorflow.engine.placement.simulation.timeline import Timeline
+from actorflow.engine.placement.simulation.timeline import StepTimeline
 
 MOST_ENUMERATED = 4096
 """The largest number of placements that are all gone through."""
@@ -55,14 +55,14 @@ class _Search:
         self.seed = seed
         self.begun = clock()
         self.trials = 0
-        self.best: Timeline | None = None
+        self.best: StepTimeline | None = None
         self.starts: dict[str, float] = {}
         self.improvements: list[tuple[int, float]] = []
         self.bound = self.simulator.bound
         self.heat = min(1.0, _GROUPS / max(len(problem.free), 1))
 
     def run(self) -> SearchResult:
-        tried: list[Timeline] = []
+        tried: list[StepTimeline] = []
         for name, at in starts(self.problem):
             if self.rule.fits(at):
                 tried.append(self._started(name, at))
@@ -99,14 +99,14 @@ class _Search:
                     return list(at)
         return self.rule.packed()
 
-    def _started(self, name: str, at: list[int]) -> Timeline:
+    def _started(self, name: str, at: list[int]) -> StepTimeline:
         timeline = self.simulator.run(at)
         self.trials += 1
         self.starts[name] = timeline.seconds
         self._found(timeline)
         return timeline
 
-    def _found(self, timeline: Timeline) -> None:
+    def _found(self, timeline: StepTimeline) -> None:
         if self.best is None or timeline.seconds < self.best.seconds * (1 - 1e-12):
             self.best = timeline
             self.improvements.append((self.trials, timeline.seconds))
@@ -121,7 +121,7 @@ class _Search:
         if self.stop():
             raise _Stopped
 
-    def _enumerate(self, base: Timeline) -> None:
+    def _enumerate(self, base: StepTimeline) -> None:
         """All placements. None of them takes long, so there is no limit of time."""
         free, options = self.problem.free, self.problem.grouping.options
         for devices in itertools.product(*(options[g] for g in free)):
@@ -134,7 +134,7 @@ class _Search:
                 if trial is not None:
                     self._found(trial)
 
-    def _anneal(self, tried: list[Timeline]) -> None:
+    def _anneal(self, tried: list[StepTimeline]) -> None:
         """The best starts for a short time each, then the best of what they gave, in rounds that begin ever colder."""
         tried = sorted(tried, key=lambda timeline: timeline.seconds)
         distinct = [
@@ -148,7 +148,7 @@ class _Search:
             part = (1.0 - first) / _ROUNDS
             self._way(self.best, first + k * part, first + (k + 1) * part, 0.5**k)
 
-    def _way(self, start: Timeline, begin: float, end: float, heat: float) -> None:
+    def _way(self, start: StepTimeline, begin: float, end: float, heat: float) -> None:
         def progress() -> float:
             self._check()
             assert self.best is not None

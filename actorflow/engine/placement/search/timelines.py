@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from actorflow.engine.placement.search.problem import SearchProblem
-from actorflow.engine.placement.simulation.timeline import Timeline
+from actorflow.engine.placement.simulation.timeline import StepTimeline
 
 _WIDTH = 60
 _SHADES = " ░▒▓█"
@@ -16,12 +16,14 @@ _LETTER = 6.0
 _BAR, _CRITICAL = "#7aa6c2", "#d1495b"
 
 
-def device_of(problem: SearchProblem, timeline: Timeline, node: int) -> int:
+def device_of(problem: SearchProblem, timeline: StepTimeline, node: int) -> int:
     """The number of the device of a node."""
     return timeline.at[problem.grouping.group[node]]
 
 
-def lines(problem: SearchProblem, timeline: Timeline, title: str, width: int = _WIDTH, scale: float = 0.0) -> list[str]:
+def lines(
+    problem: SearchProblem, timeline: StepTimeline, title: str, width: int = _WIDTH, scale: float = 0.0
+) -> list[str]:
     """A line of text for each device: how busy it is in each part of the step, and in all.
 
     Args:
@@ -43,7 +45,7 @@ def lines(problem: SearchProblem, timeline: Timeline, title: str, width: int = _
     return rows
 
 
-def svg(drawings: Sequence[tuple[str, SearchProblem, Timeline]], width: int = 900) -> str:
+def svg(drawings: Sequence[tuple[str, SearchProblem, StepTimeline]], width: int = 900) -> str:
     """Steps below each other on one scale, each with its title. Each node is a bar, with its name where that fits; those of the
     critical path are red. An axis of milliseconds is below all of them."""
     scale = max([timeline.seconds for _, _, timeline in drawings] + [1e-12])

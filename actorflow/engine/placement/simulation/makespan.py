@@ -10,7 +10,7 @@ from actorflow.engine.placement.feasible import Candidate
 from actorflow.engine.placement.groups import UnionFind, required
 from actorflow.engine.placement.simulation.link_costs import DEFAULT_LINKS, LinkCosts
 from actorflow.engine.placement.simulation.simulator import Simulator
-from actorflow.engine.placement.simulation.timeline import Timeline
+from actorflow.engine.placement.simulation.timeline import StepTimeline
 from actorflow.engine.placement.simulation.workload import DeviceSet, workload
 from actorflow.graph.node import Node
 
@@ -22,7 +22,7 @@ def makespan(
     *,
     measured: Measurements = UNMEASURED,
     links: LinkCosts = DEFAULT_LINKS,
-) -> Timeline:
+) -> StepTimeline:
     """The simulated execution of a placement; `seconds` is how long the step takes. All nodes run once, but what only makes
     initial values takes no time. `begun` and `ended` are in the order of the nodes' names.
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from actorflow.base.registry import plugins
-from actorflow.engine.placement.simulation.timeline import Timeline
+from actorflow.engine.placement.simulation.timeline import StepTimeline
 from actorflow.engine.placement.simulation.workload import DeviceSet, Workload
 from actorflow.graph.analysis.cooperative import yield_interpreter
 
@@ -98,13 +98,13 @@ class Simulator:
             limit = max(limit, sum(self._busy) / fastest / cores)
         return limit
 
-    def run(self, at: Sequence[int], *, keep: bool = True) -> Timeline:
+    def run(self, at: Sequence[int], *, keep: bool = True) -> StepTimeline:
         """The step with group g on device `at[g]`. Without `keep` there are no snapshots for `rerun`."""
         timeline = self._simulated(list(at), None, (), math.inf, keep)
         assert timeline is not None
         return timeline
 
-    def rerun(self, base: Timeline, changes: Mapping[int, int], limit: float = math.inf) -> Timeline | None:
+    def rerun(self, base: StepTimeline, changes: Mapping[int, int], limit: float = math.inf) -> StepTimeline | None:
         """The step of `base` with the groups in `changes` on other devices; None if the step takes `limit` seconds or more."""
         at = list(base.at)
         first = math.inf
@@ -118,8 +118,8 @@ class Simulator:
         return self._simulated(at, base if usable else None, usable, limit)
 
     def _simulated(
-        self, at: list[int], base: Timeline | None, snapshots: Sequence[Any], limit: float, keep: bool = True
-    ) -> Timeline | None:
+        self, at: list[int], base: StepTimeline | None, snapshots: Sequence[Any], limit: float, keep: bool = True
+    ) -> StepTimeline | None:
         """A whole simulation, or a simulation that goes on from the last of the snapshots of `base`."""
         work, machine, group, rank, least = self.work, self.machine, self.group, self.rank, self._least
         seconds_of, fed, outputs, links = work.seconds, work.fed, self._outputs, self._links
@@ -272,7 +272,7 @@ class Simulator:
                         push(events, (sent + latency, _ARRIVAL, -rank[i], i, port * threads + there_))
         if seconds >= limit:
             return None
-        return Timeline(seconds, at, begun, ended, ready, cause, before, final, kept)
+        return StepTimeline(seconds, at, begun, ended, ready, cause, before, final, kept)
 
     def _first_events(
         self, where: Sequence[int], waits: list[int], ready: list[float], cause: list[int]

@@ -1,4 +1,4 @@
-"""`Timeline`: a simulated step, node by node, and the states from which it can be simulated again."""
+"""`StepTimeline`: a simulated step, node by node, and the states from which it can be simulated again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class SimulationSnapshot(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
+class StepTimeline:
     """A simulated step. Times are in seconds from its begin.
 
     seconds: from its begin to its end.

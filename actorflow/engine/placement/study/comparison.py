@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from actorflow.engine.placement.search.problem import SearchProblem
-from actorflow.engine.placement.simulation.timeline import Timeline
+from actorflow.engine.placement.simulation.timeline import StepTimeline
 
 
 class MeasuredEvent(Protocol):
-    """The run of a kernel, as a trace has it (`actorflow.engine.runtime.diagnostics.trace.Event`). Times are nanoseconds."""
+    """The run of a kernel, as a trace has it (`actorflow.engine.runtime.diagnostics.trace.TraceEvent`). Times are nanoseconds."""
 
     @property
     def node(self) -> str: ...
@@ -103,7 +103,7 @@ class MeasuredStep(Protocol):
     def spans(self) -> Sequence[MeasuredSpan]: ...
 
 
-def compare(problem: SearchProblem, timeline: Timeline, trace: MeasuredStep) -> StepComparison:
+def compare(problem: SearchProblem, timeline: StepTimeline, trace: MeasuredStep) -> StepComparison:
     """Goes back from the last kernel that ran, always to what it waited for: an input, or the kernel before it on its thread.
 
     Raises:

@@ -17,7 +17,7 @@ from actorflow.engine.placement.search.starts import starts
 from actorflow.engine.placement.search.timelines import lines, svg
 from actorflow.engine.placement.simulation.link_costs import LinkCost
 from actorflow.engine.placement.simulation.simulator import Simulator
-from actorflow.engine.placement.simulation.timeline import Timeline
+from actorflow.engine.placement.simulation.timeline import StepTimeline
 from actorflow.engine.placement.study.comparison import MeasuredStep, StepComparison, compare
 from actorflow.engine.placement.study.what_if import bandwidth_of, with_links, with_workers
 from actorflow.errors import DataLossError, InvalidArgumentError
@@ -64,7 +64,7 @@ class PlacementStudy:
         return min(self._simulator.bound, self.seconds)
 
     @property
-    def timeline(self) -> Timeline:
+    def timeline(self) -> StepTimeline:
         """The simulated step: when each node begins and ends."""
         return self._kept("timeline", lambda: self._simulator.run(self._at))
 

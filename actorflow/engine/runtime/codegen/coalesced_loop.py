@@ -25,7 +25,7 @@ from actorflow.engine.runtime.codegen.jit_groups import FusedLoop, Types, arrang
 from actorflow.engine.runtime.codegen.region import Region
 from actorflow.engine.runtime.kernel_binding import ContextOf
 from actorflow.engine.runtime.tape.loops import LoopBuilder
-from actorflow.engine.runtime.tape.tape import Run, beginner
+from actorflow.engine.runtime.tape.tape import PausingRun, beginner
 from actorflow.graph.constant_value import constant_value
 from actorflow.graph.node import Node, TensorId
 
@@ -209,7 +209,7 @@ async def run_loop(executor: ExecutorState, node: PlanNode, inputs: list[Any]) -
     loop = node.region
     assert isinstance(loop, CoalescedLoop)
     begun = perf_counter_ns()
-    run: Run = loop(inputs)
+    run: PausingRun = loop(inputs)
     step = executor.step
     clock = machine.current().work_clock
     last = clock()

@@ -24,7 +24,7 @@ RUNS = 3
 """So often a version of a region's code runs, or anything else is asked for, before it is compiled."""
 
 
-class CompiledLoop(Protocol):
+class CompiledRecipe(Protocol):
     """A compiled recipe."""
 
     def function(self, elements: int) -> Callable[..., int]:
@@ -80,7 +80,7 @@ class Compiler(LoopCompiler, Protocol):
     """A compiler that turns elementwise ops into loops. Its results are those of the ops' kernels, bit for bit but for
     those of NaN."""
 
-    def compile(self, recipe: Recipe) -> CompiledLoop:
+    def compile(self, recipe: Recipe) -> CompiledRecipe:
         """Takes some 10 ms, unless an equal recipe was compiled before. Called on any thread."""
 
 

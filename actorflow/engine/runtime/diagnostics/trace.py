@@ -33,7 +33,7 @@ _RUN, _SPAN = 7, 4
 _SETTLING = forks.new_lock()
 
 
-class Event(NamedTuple):
+class TraceEvent(NamedTuple):
     """One kernel's run. All times are nanoseconds on the monotonic clock of the process that is given the trace. The
     tasks of its host read the same clock; times of other hosts are brought to it (see `Trace.clock_error`).
 
@@ -89,7 +89,7 @@ class Transfer:
 
 
 class Span(NamedTuple):
-    """The work of a task or the client for a step, beside its kernels; times as those of `Event`.
+    """The work of a task or the client for a step, beside its kernels; times as those of `TraceEvent`.
 
     name: such as `Session.run`, `prepare` or `serve`.
     category: `client`, `runtime`, `rpc`, or `step` for a step that a task has recorded.
@@ -155,7 +155,7 @@ class Trace:
 
     def __init__(
         self,
-        events: Iterable[Event] = (),
+        events: Iterable[TraceEvent] = (),
         clock_error: int = 0,
         detail: Literal["node", "plan"] = "node",
         spans: Iterable[Span] = (),
@@ -175,7 +175,7 @@ class Trace:
         when the note before it ended."""
 
     @property
-    def events(self) -> list[Event]:
+    def events(self) -> list[TraceEvent]:
         """The kernels that ran, in order."""
         if self._notes:
             self._settle()
@@ -260,7 +260,7 @@ class Trace:
                     (name, op, key, members, marks), device, begun, ended, thread, arrived, ready = note
                     place = len(events)
                     events.append(
-                        Event(name, op, device, begun, ended, place, thread, arrived, ready, key, members, marks)
+                        TraceEvent(name, op, device, begun, ended, place, thread, arrived, ready, key, members, marks)
                     )
                 elif len(note) == _SPAN:
                     name, category, begun, ended = note
@@ -309,7 +309,7 @@ class Trace:
         for node, op, device, begun, ended, thread, arrived, ready, key, marks, *members in events:
             first, place = arrived - by if arrived else 0, len(mine)
             times = begun - by, ended - by, place, thread, first, ready - by
-            mine.append(Event(node, op, device, *times, key, tuple(members), marks))
+            mine.append(TraceEvent(node, op, device, *times, key, tuple(members), marks))
         for name, category, of, begun, ended, about in spans:
             around.append(Span(name, category, of or task, begun - by, ended - by, about))
             self._last = max(self._last, ended - by)
@@ -490,7 +490,7 @@ class Trace:
             return markup.card("Trace", {"events": 0})
         first, last = min(e.begun for e in self.events), max(e.ended for e in self.events)
         whole = max(1, last - first)
-        by_device: defaultdict[str, list[Event]] = defaultdict(list)
+        by_device: defaultdict[str, list[TraceEvent]] = defaultdict(list)
         for event in sorted(self.events, key=lambda event: -event.running)[:_DRAWN]:
             by_device[event.device].append(event)
         lanes = ""
@@ -500,10 +500,10 @@ class Trace:
         facts = {"events": f"{len(self.events):,}", "devices": len(by_device)}
         return markup.card("Trace", facts, lanes, markup.fold("summary", markup.text(self.summary()), opened=True))
 
-    def _crossings(self) -> list[tuple[str, Event, Event]]:
+    def _crossings(self) -> list[tuple[str, TraceEvent, TraceEvent]]:
         """The key, Send and Recv of each token that went from one device to another."""
-        sends: defaultdict[str, list[Event]] = defaultdict(list)
-        recvs: defaultdict[str, list[Event]] = defaultdict(list)
+        sends: defaultdict[str, list[TraceEvent]] = defaultdict(list)
+        recvs: defaultdict[str, list[TraceEvent]] = defaultdict(list)
         for event in self.events:
             if event.key:
                 (sends if ROLES[event.op] is roles.SEND else recvs)[event.key].append(event)

@@ -14,7 +14,7 @@ from actorflow.base.registry.kernel import KernelDef
 from actorflow.base.registry.series import SeriesStep, step_of
 from actorflow.base.shapes import Shape, is_static, num_elements
 from actorflow.engine.device.base import Device
-from actorflow.engine.runtime.codegen.jit import CompiledLoop
+from actorflow.engine.runtime.codegen.jit import CompiledRecipe
 from actorflow.engine.runtime.codegen.jit_groups import FusedLoop
 from actorflow.engine.runtime.codegen.series import Piece, Series, in_series
 from actorflow.engine.runtime.kernel_binding import (
@@ -103,7 +103,7 @@ class TapeBuilder(TapeWriter):
         room = [self._allocated(last, (series.room,), self.fresh())] if series.room else []
         self.instructions.append(Instruction(last, series.function, (*inputs, *buffers, *room)))
 
-    def add_loop(self, fused: FusedLoop, loop: CompiledLoop) -> None:
+    def add_loop(self, fused: FusedLoop, loop: CompiledRecipe) -> None:
         """Adds the call of the compiled loop that stands for several members."""
         members = {TensorId(m.name, 0): m for m in fused.members}
         last = fused.members[-1]

@@ -192,7 +192,7 @@ def failure_of(error: BaseException) -> TapeFailure | None:
     return failure
 
 
-class Run(Protocol):
+class PausingRun(Protocol):
     """A run of a tape that may pause."""
 
     def go(self, turns: int) -> int:
@@ -215,10 +215,10 @@ class TapeRun:
         self._values = tape.fresh_values(inputs)
         inputs.clear()
         self._at = 0
-        self._inner: Run | None = None
+        self._inner: PausingRun | None = None
 
     def go(self, turns: int) -> int:
-        """See `Run.go`."""
+        """See `PausingRun.go`."""
         instructions, values = self._tape.instructions, self._values
         while self._at < len(instructions):
             instruction = instructions[self._at]
@@ -243,7 +243,7 @@ class TapeRun:
         return turns
 
     def result(self) -> Any:
-        """See `Run.result`."""
+        """See `PausingRun.result`."""
         results = [self._values[place] for place in self._tape.results]
         return results[0] if len(results) == 1 else tuple(results) if results else None
 
@@ -287,7 +287,7 @@ class TapeLibrary(Protocol):
     def runs(self, tape: Tape) -> Callable[[list[Any]], Any] | None:
         """A function that does what the tape does when it is called; None for a tape that the library does not take."""
 
-    def begins(self, tape: Tape) -> Callable[[list[Any]], Run] | None:
+    def begins(self, tape: Tape) -> Callable[[list[Any]], PausingRun] | None:
         """A function that begins a run of the tape; None for a tape that the library does not take."""
 
 
@@ -304,7 +304,7 @@ def runner(tape: Tape) -> Callable[[list[Any]], Any]:
     return next((run for library in _libraries if (run := library.runs(tape)) is not None), tape)
 
 
-def beginner(tape: Tape) -> Callable[[list[Any]], Run]:
+def beginner(tape: Tape) -> Callable[[list[Any]], PausingRun]:
     """The function that begins a run of a tape, which may pause."""
     begins = (library.begins(tape) for library in _libraries)
     return next((begin for begin in begins if begin is not None), functools.partial(TapeRun, tape))

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from actorflow.engine.runtime.diagnostics.trace import Event, Span, Trace
+    from actorflow.engine.runtime.diagnostics.trace import Span, Trace, TraceEvent
 
 Kind: TypeAlias = Literal["run", "queue", "dispatch", "transfer", "client"]
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A part of the critical path; times as those of `Event`.
+    """A part of the critical path; times as those of `TraceEvent`.
 
     kind: `run`: a kernel ran. `queue`: a node was ready, and something else ran. `dispatch`: between a node's end and the
         next one's readiness. `transfer`: a token was on its way. `client`: before the first node and after the last.
@@ -47,7 +47,7 @@ def critical_path(trace: Trace) -> list[Stretch]:
         return [] if run is None else [Stretch("client", run.name, "", run.begun, run.ended)]
     begin = run.begun if run is not None else min(e.arrived or e.ready or e.begun for e in events)
     walk = _Walk(events, trace)
-    at: Event | None = max(events, key=lambda e: (e.ended, e.order))
+    at: TraceEvent | None = max(events, key=lambda e: (e.ended, e.order))
     assert at is not None
     end = at.ended
     path = [Stretch("client", "collect", "", end, run.ended)] if run is not None else []
@@ -73,15 +73,15 @@ def last_run(trace: Trace) -> Span | None:
 
 
 class _Walk:
-    def __init__(self, events: list[Event], trace: Trace) -> None:
+    def __init__(self, events: list[TraceEvent], trace: Trace) -> None:
         self._sends = {id(recv): send for _, send, recv in trace._crossings()}
-        self._by_device: defaultdict[str, list[Event]] = defaultdict(list)
+        self._by_device: defaultdict[str, list[TraceEvent]] = defaultdict(list)
         for event in sorted(events, key=lambda e: e.ended):
             self._by_device[event.device].append(event)
         self._ends = {device: [e.ended for e in row] for device, row in self._by_device.items()}
         self._seen: set[int] = set()
 
-    def back(self, path: list[Stretch], event: Event, end: int, begin: int) -> tuple[int, Event | None]:
+    def back(self, path: list[Stretch], event: TraceEvent, end: int, begin: int) -> tuple[int, TraceEvent | None]:
         """Adds what led to `event`, which the path leaves at `end`; gives where the path goes on, and with which event."""
         self._seen.add(id(event))
         send = self._sends.get(id(event))
@@ -100,7 +100,7 @@ class _Walk:
         path.append(Stretch("dispatch", event.node, event.device, done, ready))
         return done, before
 
-    def _before(self, event: Event, time: int) -> Event | None:
+    def _before(self, event: TraceEvent, time: int) -> TraceEvent | None:
         """The event of the same device that ended last, at `time` or before."""
         row, ends = self._by_device[event.device], self._ends[event.device]
         at = bisect_right(ends, time) - 1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from actorflow.engine.runtime.timeline.critical import critical_path, last_run
 
 if TYPE_CHECKING:
-    from actorflow.engine.runtime.diagnostics.trace import Event, Trace
+    from actorflow.engine.runtime.diagnostics.trace import Trace, TraceEvent
 
 Value = int | str | bool
 _PATH, _CLIENT, _PREDICTED = "critical path", "client", "predicted"
@@ -89,7 +89,7 @@ class _Picture:
             for part in path:
                 self._add(lane, f"{part.kind}: {part.name}", part.kind, part.begun, part.ended, {"device": part.device})
         self._spans(trace)
-        tasks: defaultdict[str, list[Event]] = defaultdict(list)
+        tasks: defaultdict[str, list[TraceEvent]] = defaultdict(list)
         for event in trace.events:
             tasks[_short(event.device.rpartition("/device:")[0])].append(event)
         crossings = trace._crossings()
@@ -125,8 +125,8 @@ class _Picture:
                     about = {"about": span.about} if span.about else {}
                     self._add(lane, span.name, span.category, span.begun, span.ended, about)
 
-    def _task(self, task: str, events: list[Event], carried: set[int], flows: dict[int, int], bound: str) -> None:
-        by_lane: defaultdict[str, list[Event]] = defaultdict(list)
+    def _task(self, task: str, events: list[TraceEvent], carried: set[int], flows: dict[int, int], bound: str) -> None:
+        by_lane: defaultdict[str, list[TraceEvent]] = defaultdict(list)
         for event in events:
             if id(event) not in carried:
                 device = event.device.rpartition("/device:")[2]
@@ -136,7 +136,7 @@ class _Picture:
                 lane = self._lane(task, name if not number else f"{name}, at the same time {number}", bound)
                 for event in row:
                     self._event(lane, event, flows.get(id(event), 0))
-        by_device: defaultdict[str, list[Event]] = defaultdict(list)
+        by_device: defaultdict[str, list[TraceEvent]] = defaultdict(list)
         for event in events:
             by_device[event.device.rpartition("/device:")[2]].append(event)
         for device, own_events in sorted(by_device.items()):
@@ -144,7 +144,7 @@ class _Picture:
             waiting = [(e.arrived, e.ready) for e in own_events if e.arrived]
             self._counter(task, f"{device} nodes waiting", waiting, bound)
 
-    def _event(self, lane: int, event: Event, flow: int) -> None:
+    def _event(self, lane: int, event: TraceEvent, flow: int) -> None:
         args: dict[str, Value] = {"op": event.op, "order": event.order}
         args |= {"waiting_ns": event.waiting, "queued_ns": event.queued if event.ready else 0}
         if event.members:
@@ -155,7 +155,7 @@ class _Picture:
             args["edge"] = event.key
         self._add(lane, event.node, "run", event.begun, event.ended, args, begins=flow)
 
-    def _transfers(self, crossings: Sequence[tuple[str, Event, Event]], bound: str) -> None:
+    def _transfers(self, crossings: Sequence[tuple[str, TraceEvent, TraceEvent]], bound: str) -> None:
         moved = [_Moved(number, *crossing) for number, crossing in enumerate(crossings, 1)]
         by_task: defaultdict[str, list[_Moved]] = defaultdict(list)
         for transfer in moved:
@@ -227,8 +227,8 @@ class _Moved:
 
     flow: int
     key: str
-    send: Event
-    recv: Event
+    send: TraceEvent
+    recv: TraceEvent
 
     @property
     def begun(self) -> int:

@@ -8,6 +8,6 @@ loading.py    the pipeline that a file of Python has, for `actorflow serve`
 pipeline.py   `Pipeline`: declares the graph
 policy.py     `StagePolicy`: batches, time and restarts of a stage
 running.py    `RunningPipeline`: the stages of a pipeline that is served
-stage.py      `Stage`: the batches of a stage, its restarts and counts
-workers.py    `Worker`: a model or a function that computes the batches of a stage
+stage.py      `PipelineStage`: the batches of a stage, its restarts and counts
+workers.py    `StageWorker`: a model or a function that computes the batches of a stage
 """

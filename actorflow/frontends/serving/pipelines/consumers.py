@@ -15,8 +15,8 @@ from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTask
 from actorflow.engine.session.session import Session
 from actorflow.errors import OutOfRangeError
 from actorflow.frontends.serving.pipelines.policy import StagePolicy
-from actorflow.frontends.serving.pipelines.stage import Restarts
-from actorflow.frontends.serving.pipelines.workers import Worker
+from actorflow.frontends.serving.pipelines.stage import WorkerRestarts
+from actorflow.frontends.serving.pipelines.workers import StageWorker
 from actorflow.graph.tensor import Operation, Tensor
 
 _LOG = get_logger("serving")
@@ -58,11 +58,11 @@ class Consumer:
         policy: restarts, and the size of batches.
     """
 
-    def __init__(self, name: str, session: Session, ends: Ends, worker: Worker, policy: StagePolicy) -> None:
+    def __init__(self, name: str, session: Session, ends: Ends, worker: StageWorker, policy: StagePolicy) -> None:
         self.name = name
         self._session, self._ends, self._policy = session, ends, policy
         self._most = policy.batching.max_size if policy.batching is not None else 32
-        self._restarts = Restarts(name, worker, policy)
+        self._restarts = WorkerRestarts(name, worker, policy)
         self._tasks = BackgroundTasks()
         self._work_task: asyncio.Task[Any] | None = None
         self._closing = anyio.Lock()

@@ -18,8 +18,8 @@ from actorflow.exchange.sources.source import DEFAULT, Source, read, stated
 from actorflow.frontends.serving.pipelines.consumers import Consumer, Ends
 from actorflow.frontends.serving.pipelines.policy import StagePolicy
 from actorflow.frontends.serving.pipelines.running import RunningPipeline
-from actorflow.frontends.serving.pipelines.stage import Stage
-from actorflow.frontends.serving.pipelines.workers import FunctionWorker, ModelWorker, Resource, Worker
+from actorflow.frontends.serving.pipelines.stage import PipelineStage
+from actorflow.frontends.serving.pipelines.workers import FunctionWorker, ModelWorker, Resource, StageWorker
 from actorflow.frontends.serving.plugin import Flow
 from actorflow.frontends.serving.versions import numbered
 from actorflow.graph.convert import convert_to_tensor
@@ -38,7 +38,7 @@ _ALONE = Batching(max_size=1, max_delay=0.0, max_steps=8)
 class _Declared:
     """A stage as it was declared: what it needs when the pipeline is opened."""
 
-    worker: Callable[[], Worker]
+    worker: Callable[[], StageWorker]
     policy: StagePolicy
     batching: Batching
     has_rows: bool
@@ -144,7 +144,7 @@ class Pipeline(Flow):
         ports, names, batching = described.outputs, tuple(described.outputs), policy.batching or Batching()
         keys = tuple(described.inputs)
 
-        def worker() -> Worker:
+        def worker() -> StageWorker:
             return ModelWorker(_newest(place), signature, keys, names, batching, target)
 
         declared = _Declared(worker, policy, batching, described.is_batched)
@@ -318,7 +318,7 @@ class Pipeline(Flow):
         if self._running is not None and not self._running.has_ended:
             raise FailedPreconditionError("The pipeline is open in another model; it is open once at a time.")
         stages = {
-            name: Stage(name, each.worker(), each.policy, each.batching, each.has_rows)
+            name: PipelineStage(name, each.worker(), each.policy, each.batching, each.has_rows)
             for name, each in self._stages.items()
         }
         consumers = [

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 import anyio
 
 from actorflow.frontends.serving.pipelines.consumers import Consumer
-from actorflow.frontends.serving.pipelines.stage import Stage
+from actorflow.frontends.serving.pipelines.stage import PipelineStage
 from actorflow.frontends.serving.plugin import Gauge
 
 _COLUMNS = ("stage", "waiting", "running", "steps", "rows", "rows by step", "ms by step", "failed", "restarts")
@@ -24,7 +24,10 @@ class RunningPipeline:
     """
 
     def __init__(
-        self, stages: Mapping[str, Stage], consumers: Sequence[Consumer], closed: Callable[[RunningPipeline], None]
+        self,
+        stages: Mapping[str, PipelineStage],
+        consumers: Sequence[Consumer],
+        closed: Callable[[RunningPipeline], None],
     ) -> None:
         self.stages, self.consumers, self._closed = dict(stages), list(consumers), closed
         self._loop = asyncio.get_running_loop()
@@ -35,7 +38,7 @@ class RunningPipeline:
         return self._loop.is_closed()
 
     @property
-    def _every(self) -> list[Stage | Consumer]:
+    def _every(self) -> list[PipelineStage | Consumer]:
         return [*self.stages.values(), *self.consumers]
 
     async def open(self) -> None:

@@ -1,4 +1,4 @@
-"""`Stage`: the batches of a stage of a pipeline, its restarts and counts."""
+"""`PipelineStage`: the batches of a stage of a pipeline, its restarts and counts."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTask
 from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.errors import DeadlineExceededError, UnavailableError
 from actorflow.frontends.serving.pipelines.policy import StagePolicy
-from actorflow.frontends.serving.pipelines.workers import Worker
+from actorflow.frontends.serving.pipelines.workers import StageWorker
 
 _LOG = get_logger("serving")
 
 
-class Restarts:
+class WorkerRestarts:
     """Opens a worker, and opens it again where an error asks for it.
 
     A restart belongs to no request: a request that is given up meanwhile does not stop it, and the next request finds it under
@@ -35,7 +35,7 @@ class Restarts:
         policy: how often, and on which errors.
     """
 
-    def __init__(self, name: str, worker: Worker, policy: StagePolicy) -> None:
+    def __init__(self, name: str, worker: StageWorker, policy: StagePolicy) -> None:
         self._name, self._worker, self._policy = name, worker, policy
         self._times: deque[float] = deque()
         self._turn = asyncio.Lock()
@@ -156,7 +156,7 @@ class Restarts:
             _LOG.info("a stage did not close well", stage=self._name, error=str(error))
 
 
-class Stage:
+class PipelineStage:
     """A stage of a pipeline that is served: requests put rows into its queue, and its worker computes batches of them.
 
     Args:
@@ -167,10 +167,10 @@ class Stage:
         has_rows: whether rows of several requests may go through the worker together.
     """
 
-    def __init__(self, name: str, worker: Worker, policy: StagePolicy, batching: Batching, has_rows: bool) -> None:
+    def __init__(self, name: str, worker: StageWorker, policy: StagePolicy, batching: Batching, has_rows: bool) -> None:
         self.name = name
         self._timeout, self._has_rows = policy.timeout, has_rows
-        self._restarts = Restarts(name, worker, policy)
+        self._restarts = WorkerRestarts(name, worker, policy)
         self._batcher = Batcher(self._step, batching, self._observe)
         self.running = self.steps = self.rows = self.failed = 0
         self.seconds = 0.0

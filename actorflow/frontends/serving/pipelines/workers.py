@@ -1,4 +1,4 @@
-"""`Worker`: computes the batches of a stage by a model or by a function of Python."""
+"""`StageWorker`: computes the batches of a stage by a model or by a function of Python."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from actorflow.errors import CancelledError, FailedPreconditionError, Unavailabl
 from actorflow.frontends.serving.model import Model
 
 
-class Worker(Protocol):
+class StageWorker(Protocol):
     """Computes the batches of a stage. It is opened before, and again for a restart."""
 
     async def open(self) -> None:

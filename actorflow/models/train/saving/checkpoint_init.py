@@ -16,7 +16,7 @@ from actorflow.graph.variables.partitioned import PartitionedVariable
 from actorflow.graph.variables.store import store_of
 from actorflow.graph.variables.variable import Variable
 from actorflow.models.train.saving.checkpoints import check_fits, find_checkpoint
-from actorflow.models.train.saving.saved_variables import Saved, named_variables
+from actorflow.models.train.saving.saved_variables import SavedSlice, named_variables
 from actorflow.public import public
 
 
@@ -66,7 +66,7 @@ def init_from_checkpoint(
         _begin_with(saved, path)
 
 
-def _pairs(theirs: str, mine: Any) -> list[Saved]:
+def _pairs(theirs: str, mine: Any) -> list[SavedSlice]:
     """The variables with their names in the checkpoint, for one entry of an assignment map."""
     if isinstance(mine, (Variable, PartitionedVariable)):
         return named_variables({theirs: mine})
@@ -93,12 +93,12 @@ def _pairs(theirs: str, mine: Any) -> list[Saved]:
     return named_variables(in_scope)
 
 
-def _whole(theirs: str, slices: list[Any]) -> list[Saved]:
+def _whole(theirs: str, slices: list[Any]) -> list[SavedSlice]:
     """All slices of a variable, under another name."""
-    return [Saved(theirs, part, part._save_slice_info.spec, part._save_slice_info.full_shape) for part in slices]
+    return [SavedSlice(theirs, part, part._save_slice_info.spec, part._save_slice_info.full_shape) for part in slices]
 
 
-def _begin_with(saved: Saved, path: str) -> None:
+def _begin_with(saved: SavedSlice, path: str) -> None:
     variable = saved.variable
     graph = variable.graph
     with graph.as_default(), graph.control_dependencies(None), graph.name_scope("init_from_checkpoint"):

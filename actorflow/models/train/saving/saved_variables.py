@@ -21,7 +21,7 @@ from actorflow.graph.variables.variable import Variable
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SavedSlice:
     """A variable by its name in a checkpoint. `part` says which slice of the tensor of that name it is ("" for all of it),
     and `shape` is that of the tensor."""
 
@@ -31,7 +31,7 @@ class Saved:
     shape: Shape
 
 
-def named_variables(variables: Any) -> list[Saved]:
+def named_variables(variables: Any) -> list[SavedSlice]:
     """Variables by the names that they have in a checkpoint. Raises TypeError for what is none, ValueError for one name
     of two."""
     if variables is None:
@@ -42,7 +42,7 @@ def named_variables(variables: Any) -> list[Saved]:
             f"{type(variables).__name__}."
         )
     pairs = list(variables.items()) if isinstance(variables, Mapping) else [("", v) for v in variables]
-    by_key: dict[tuple[str, str], Saved] = {}
+    by_key: dict[tuple[str, str], SavedSlice] = {}
     for key, variable in pairs:
         if not isinstance(variable, (Variable, PartitionedVariable)) or not isinstance(key, str):
             raise TypeError(f"Variables are saved, by names that are strings; got {key!r}: {variable!r:.80}.")
@@ -55,18 +55,20 @@ def named_variables(variables: Any) -> list[Saved]:
     return list(by_key.values())
 
 
-def _slices(key: str, variable: Variable | PartitionedVariable) -> list[Saved]:
+def _slices(key: str, variable: Variable | PartitionedVariable) -> list[SavedSlice]:
     """How a variable is saved under `key`, or where that is empty under its own name."""
     if isinstance(variable, PartitionedVariable):
         return (
             [saved for part in variable for saved in _slices("", part)]
             if not key
-            else [Saved(key, part, part._save_slice_info.spec, part._save_slice_info.full_shape) for part in variable]
+            else [
+                SavedSlice(key, part, part._save_slice_info.spec, part._save_slice_info.full_shape) for part in variable
+            ]
         )
     info = variable._save_slice_info
     if key or info is None:  # a single slice that is given a name is a variable of that name
-        return [Saved(key or variable.name.removesuffix(":0"), variable, "", variable.static_shape)]
-    return [Saved(info.full_name, variable, info.spec, info.full_shape)]
+        return [SavedSlice(key or variable.name.removesuffix(":0"), variable, "", variable.static_shape)]
+    return [SavedSlice(info.full_name, variable, info.spec, info.full_shape)]
 
 
 def in_this_process(variable: Any) -> Any:
@@ -84,13 +86,15 @@ def in_this_process(variable: Any) -> Any:
     return copy
 
 
-def by_task(variables: Sequence[Saved], homes: Mapping[str, str] = MappingProxyType({})) -> dict[str, list[Saved]]:
+def by_task(
+    variables: Sequence[SavedSlice], homes: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, list[SavedSlice]]:
     """The variables by the task on which the placer puts them; "" for those that may be on any.
 
     A variable without a device goes to the device of what refers to it: of an update on a parameter server, say. `homes` has the
     tasks of variables that a session has placed, by their nodes.
     """
-    tasks: dict[str, list[Saved]] = {}
+    tasks: dict[str, list[SavedSlice]] = {}
     pulled: Mapping[str, str] | None = None
     for saved in variables:
         task = homes.get(saved.variable.op.name) or str(DeviceSpec.parse(saved.variable.device).task_of())

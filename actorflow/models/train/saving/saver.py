@@ -44,7 +44,7 @@ from actorflow.models.train.saving.checkpoints import (
 )
 from actorflow.models.train.saving.kept_checkpoints import KeptCheckpoints
 from actorflow.models.train.saving.saved_variables import (
-    Saved,
+    SavedSlice,
     by_task,
     in_this_process,
     named_variables,
@@ -190,7 +190,7 @@ class Saver:
         self._lock = forks.new_lock()
         self._written: tuple[int, bytes] | None = None
         self._homes: Mapping[str, str] = {}
-        self._variables: list[Saved] | None = None
+        self._variables: list[SavedSlice] | None = None
         self._graph: Graph
         self._here: list[Any] = []
         """Eager variables as they are saved; see `in_this_process`."""

@@ -16,7 +16,7 @@ from actorflow.training.estimator.canned.model_fn import Classifier, model_fn
 _RATE = 0.2
 
 
-class Linear:
+class LinearModels:
     """The constructor of linear models."""
 
     def _linear(
@@ -28,7 +28,7 @@ class Linear:
         super().__init__(model_fn(head, [part]), **options)  # type: ignore[call-arg]
 
 
-class LinearClassifierModel(Linear, Classifier):
+class LinearClassifierModel(LinearModels, Classifier):
     """A linear classifier (`tf.estimator.LinearClassifier`).
 
     Example:
@@ -71,7 +71,7 @@ class LinearClassifierModel(Linear, Classifier):
         self._linear(head, feature_columns, optimizer, partitioner, sparse_combiner, **options)
 
 
-class LinearRegressorModel(Linear):
+class LinearRegressorModel(LinearModels):
     """A linear regression (`tf.estimator.LinearRegressor`).
 
     Example:
@@ -113,7 +113,7 @@ class LinearRegressorModel(Linear):
         self._linear(head, feature_columns, optimizer, partitioner, sparse_combiner, **options)
 
 
-class LinearEstimatorModel(Linear):
+class LinearEstimatorModel(LinearModels):
     """A linear model with a head of one's own (`tf.estimator.LinearEstimator`).
 
     Example:

@@ -28,7 +28,7 @@ from actorflow.graph.ops.state.copies import adopt_copies, give_copies, keep_cop
 from actorflow.graph.structure.fetches import cache_key
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.training.supervisor.moving.doubt import Doubt
-from actorflow.training.supervisor.moving.effects import Effect, Reach, reach_of
+from actorflow.training.supervisor.moving.effects import Effect, RunReach, reach_of
 from actorflow.training.supervisor.moving.layout import KeptPart, Layout, laid_out, processor
 from actorflow.training.supervisor.moving.state_groups import keepers
 
@@ -63,7 +63,7 @@ class StateCopies:
         self._types = {variable.op.name: variable.dtype.base_dtype for variable in variables}
         self._run, self._complete = 0, 0
         self._layouts: dict[int, Layout] = {}
-        self._reaches: dict[Any, Reach] = {}
+        self._reaches: dict[Any, RunReach] = {}
         self._kept: dict[Any, Operation] = {}
         self._adopted: dict[Any, Operation] = {}
         self._scopes: set[str] = set()
@@ -168,7 +168,7 @@ class StateCopies:
         finally:
             self.turn.release()
 
-    def _reach(self, fetches: Any, feeds: Mapping[Any, Any]) -> Reach:
+    def _reach(self, fetches: Any, feeds: Mapping[Any, Any]) -> RunReach:
         key = cache_key(fetches)
         if key is None:
             return reach_of(self._graph, fetches, feeds)

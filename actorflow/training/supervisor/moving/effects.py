@@ -39,14 +39,14 @@ class Effect(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class RunReach:
     """The nodes that a run asks for, without those that are fed, and the effect of all that it executes."""
 
     names: tuple[str, ...]
     effect: Effect
 
 
-def reach_of(graph: Graph, fetches: Any, feeds: Iterable[Any]) -> Reach:
+def reach_of(graph: Graph, fetches: Any, feeds: Iterable[Any]) -> RunReach:
     """How far a run of `fetches` with `feeds` fed reaches. Nodes in bodies of functions count, fed tensors need nothing.
 
     Raises:
@@ -58,7 +58,7 @@ def reach_of(graph: Graph, fetches: Any, feeds: Iterable[Any]) -> Reach:
     nodes, fetched = inline(graph.nodes, structure.tensor_ids, fed)
     executed: Mapping[str, Node] = prune(Subgraph(nodes, fed, fetched, structure.targets)).nodes
     effect = max(map(effect_of, executed.values()), key=lambda effect: effect.value, default=Effect.NOTHING)
-    return Reach(tuple(dict.fromkeys(names)), effect)
+    return RunReach(tuple(dict.fromkeys(names)), effect)
 
 
 def effect_of(node: Node) -> Effect:
