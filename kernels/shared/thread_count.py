@@ -38,7 +38,7 @@ class ThreadCount:
             self.decide(1)
 
     def decide(self, threads: int) -> None:
-        """All further calls take so many threads."""
+        """All further calls take this number of threads."""
         _MEMORY.pack_into(self.memory, 0, threads)
 
     def run(self, work: Callable[[int], T]) -> T:
