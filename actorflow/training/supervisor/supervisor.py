@@ -155,8 +155,7 @@ class Supervisor:
         copies: int = 0,
         lost_seconds: float | None = None,
     ) -> None:
-        is_saved = save_steps is not None or save_seconds is not None
-        check_arguments(recovery, is_saved and checkpoint_dir is None)
+        check_arguments(recovery, checkpoint_dir is None and (save_steps is not None or save_seconds is not None))
         self.graph = get_default_graph() if graph is None else graph
         self.is_chief = is_chief
         self._lost_seconds, self._copies = lost_seconds, checked_copies(copies)
@@ -172,9 +171,8 @@ class Supervisor:
         )
         self._cluster = cluster if isinstance(cluster, LocalCluster) else None
         self._target = cluster if isinstance(cluster, str) else None
-        self._credentials = credentials
+        self._credentials, self._recovery = credentials, recovery
         self._session_options = dict(session_options or {})
-        self._recovery = recovery
         usual = FAR if self._cluster is None else NEAR
         self._heartbeat = usual if heartbeat_seconds is None else Heartbeat(heartbeat_seconds)
         self._rules = rules or Rules()
@@ -182,18 +180,14 @@ class Supervisor:
         self._session_options.setdefault("connect_timeout", min(_SESSION_SECONDS, start_seconds))
         self._restarts = Restarts(restarts or RestartPolicy(), chance(seed))
         self._events = Events(machine.wall_time)
-        may_save = saves and is_chief and self.model.saver is not None and self.model.folder is not None
-        self._saves = Checkpoints(
-            self,
-            self._events,
-            SaveTimer(save_steps, save_seconds),
-            lambda: self._gate.generation,
-            is_on=may_save,
-            is_beside=save_beside,
-        )
+        self._saves = self._checkpoints(SaveTimer(save_steps, save_seconds), saves, save_beside)
         self._roles = TaskRoles(
             self, self._events, workers, is_strict=recovery == "all", is_local=self._cluster is not None
         )
+
+    def _checkpoints(self, timer: SaveTimer, may_save: bool, is_beside: bool) -> Checkpoints:
+        is_on = may_save and self.is_chief and self.model.saver is not None and self.model.folder is not None
+        return Checkpoints(self, self._events, timer, lambda: self._gate.generation, is_on=is_on, is_beside=is_beside)
 
     # ---- from its start to its end
 
