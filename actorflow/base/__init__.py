@@ -6,6 +6,7 @@ dialect.py      whose behaviour a program means where ours and TensorFlow 1's di
 dtypes.py       element types of tensors: TensorFlow's names over numpy's types
 nest.py         nested structures of tensors (`af.nest`)
 origins.py      hosts and origins: which requests of HTTP come from a page of another site
+packed_strings.py  strings as places and bytes, as they go from kernel to kernel
 paths.py        `path_text`: the path that a program gives, as text
 shapes.py       static shapes: what is known of a tensor's shape while the graph is built
 unpicklable.py  errors for values that can't be pickled

@@ -17,17 +17,17 @@ from actorflow.graph.ops.array.shape import infer_empty
 from ..strings.objects import moving_kernel
 
 
-@kernel("Shape", gpu=Gpu(anywhere=True, recorded=True))
+@kernel("Shape", gpu=Gpu(anywhere=True, recorded=True), packed="read")
 def shape(xp: Any, x: Any, *, out_type: DType) -> Any:
     return np.array(np.shape(x), out_type.numpy_dtype)
 
 
-@kernel("Size", gpu=Gpu(anywhere=True, recorded=True))
+@kernel("Size", gpu=Gpu(anywhere=True, recorded=True), packed="read")
 def size(xp: Any, x: Any, *, out_type: DType) -> Any:
     return out_type.numpy_dtype.type(np.size(x))
 
 
-@kernel("Rank", gpu=Gpu(anywhere=True, recorded=True))
+@kernel("Rank", gpu=Gpu(anywhere=True, recorded=True), packed="read")
 def rank(xp: Any, x: Any) -> Any:
     return np.int32(np.ndim(x))
 

@@ -26,6 +26,7 @@ from ..strings.objects import moving_kernel
     gpu=Gpu(anywhere=True, recorded=True),
     loop=Loop(lambda attrs, x: x, REAL | BOOLEAN),
     direct=PASSES_ON,
+    packed="moved",
 )
 def identity(xp: Any, x: Any) -> Any:
     return x

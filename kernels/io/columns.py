@@ -8,7 +8,7 @@ knows every form and says what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,12 +46,15 @@ class _Irregular(Exception):
     """The messages are not of the usual structure."""
 
 
-def read_columns(messages: Sequence[bytes], wanted: Mapping[str, DType]) -> dict[str, Column] | None:
+def read_columns(
+    messages: Sequence[bytes], wanted: Mapping[str, DType], packed: Collection[str] = ()
+) -> dict[str, Column] | None:
     """The wanted features of serialized Examples.
 
     Args:
         messages: the messages.
         wanted: the element type of each feature, by its name.
+        packed: the features whose strings may be packed.
 
     Returns:
         A column for each feature; None where a message has another structure or type than usual, which is no error yet.
@@ -60,7 +63,10 @@ def read_columns(messages: Sequence[bytes], wanted: Mapping[str, DType]) -> dict
     if library is None:
         return read_by_numpy(messages, wanted)
     columns = library.example_columns(
-        list(messages), [key.encode() for key in wanted], [NUMBERS[dtype] for dtype in wanted.values()]
+        list(messages),
+        [key.encode() for key in wanted],
+        [NUMBERS[dtype] for dtype in wanted.values()],
+        [key in packed for key in wanted],
     )
     return (
         None if columns is None else {key: Column(lengths, values) for key, (lengths, values) in zip(wanted, columns)}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from actorflow.base.dtypes import DType, as_dtype, float32, in_words, int64, string
+from actorflow.base.packed_strings import PackedStrings, together
 from actorflow.base.records.features import read_example, read_feature, read_sequence_example
 from actorflow.base.records.wire import BrokenMessageError
 from actorflow.base.registry.kernel import kernel
@@ -120,6 +121,10 @@ def _dense_column(column: Column, shape: Any, default: Any) -> Any | None:
     lengths = column.lengths
     if None not in shape and (lengths == count).all():
         return column.values.reshape(len(lengths), *shape)
+    if isinstance(column.values, PackedStrings):
+        (values, fallback), data = together([column.values, default])
+        moved = _dense_column(Column(lengths, values), shape, fallback)
+        return None if moved is None else PackedStrings.of_elements(moved, data)
     missing = lengths < 0
     if None in shape:
         if not count or (lengths[~missing] % count).any():
@@ -163,7 +168,7 @@ def _result(outputs: list[Any]) -> Any:
     return tuple(outputs) if len(outputs) != 1 else outputs[0]
 
 
-@kernel("ParseExample")
+@kernel("ParseExample", packed="read")
 def parse_example(
     xp: Any,
     serialized: Any,
@@ -174,6 +179,7 @@ def parse_example(
     sparse_types: Sequence[DType],
     dense_keys: Sequence[str],
     dense_shapes: Sequence[Shape],
+    packs: Collection[int] = (),
 ) -> Any:
     serialized = as_arrays(serialized)
     if serialized.ndim != 1:
@@ -183,7 +189,9 @@ def parse_example(
     defaults = [as_arrays(d) for d in dense_defaults]
     features = dict(zip(sparse_keys, sparse_types)) | {k: as_dtype(d.dtype) for k, d in zip(dense_keys, defaults)}
     if len(serialized) >= FEWEST and len(features) == len(sparse_keys) + len(dense_keys):
-        columns = read_columns(serialized.tolist(), features)
+        packed = [key for port, key in enumerate(sparse_keys, len(sparse_keys)) if port in packs]
+        packed += [key for port, key in enumerate(dense_keys, 3 * len(sparse_keys)) if port in packs]
+        columns = read_columns(serialized.tolist(), features, packed)
         if columns is not None:
             fixed = [_dense_column(columns[key], shape, d) for key, shape, d in zip(dense_keys, dense_shapes, defaults)]
             if all(column is not None for column in fixed):

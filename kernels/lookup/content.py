@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.base.dtypes import DType
+from actorflow.base.packed_strings import PackedStrings, pack
 from actorflow.base.process import forks
 from actorflow.base.records import wire
 from actorflow.base.records.proto_tensor import read_tensor, write_tensor
@@ -29,6 +30,9 @@ class ContentTable:
         self.name, self.key, self.value, self.shape, self.once = name, key, value, shape, once
         self._items: dict[Any, Any] = {}
         self._index: tuple[Any, ...] | None = None  # of a table that does not change: for the library in C
+        self._packed: tuple[bytes, PackedStrings] | None = (
+            None  # a default, and its strings with that default behind them
+        )
         self._filled = not once
         self._lock = forks.new_lock()
 
@@ -36,9 +40,11 @@ class ContentTable:
         """Whether it is such a table."""
         return (self.key, self.value, self.shape, self.once) == (key, value, shape, once)
 
-    def find(self, keys: Any, default: Any) -> Any:
-        """The values of `keys`. Raises FailedPreconditionError before it is filled."""
-        keys, default = self._keys(keys), np.asarray(as_arrays(default))
+    def find(self, keys: Any, default: Any, *, packs: bool = False) -> Any:
+        """The values of `keys`, which may be packed; with `packs`, strings may be so too.
+
+        Raises FailedPreconditionError before the table is filled."""
+        keys, default = self._keys(keys, packed=True), np.asarray(as_arrays(default))
         shape = (*keys.shape, *self.shape)
         if default.shape not in (self.shape, shape):
             raise InvalidArgumentError(
@@ -46,9 +52,14 @@ class ContentTable:
                 f"{default.shape}."
             )
         index = self._index
-        values = None if index is None else _looked_up(*index, keys, default)
+        values = None
+        if index is not None and packs and not default.ndim and default.dtype == object:
+            values = self._find_packed(index, keys, default)
+        elif index is not None:
+            values = _looked_up(*index, keys, default)
         if values is not None:
             return values
+        keys = as_arrays(keys)
         if self.shape:
             others: Any = np.broadcast_to(default, shape).reshape(-1, *self.shape)
         else:
@@ -58,6 +69,16 @@ class ContentTable:
             self._check_filled()
             entries = list(map(self._items.get, flat, others))
         return self._values(entries).reshape(shape)
+
+    def _find_packed(self, index: tuple[Any, ...], keys: Any, default: Any) -> Any:
+        """Packed strings of the table; None where the keys are left to Python."""
+        table, stored, values = index
+        packed = self._packed
+        if packed is None or packed[0] != default.item():
+            packed = self._packed = default.item(), pack(np.append(values, default))
+        elements = packed[1].elements()
+        moved = _looked_up(table, stored, elements[:-1], keys, elements[-1:].reshape(()))
+        return None if moved is None else PackedStrings.of_elements(moved, packed[1].data)
 
     def fill(self, keys: list[Any], values: list[Any]) -> None:
         """Takes its content, once. Raises FailedPreconditionError if the table has other content, or a key two values."""
@@ -74,7 +95,7 @@ class ContentTable:
                 entries.keys() == self._items.keys() and all(_same(self._items[k], v) for k, v in entries.items())
             ):
                 raise FailedPreconditionError(f"The table {self.name!r} was already initialized with different data.")
-            self._items, self._filled = entries, True
+            self._items, self._filled, self._packed = entries, True, None
         self._index = self._content_indexed()
 
     def insert(self, keys: list[Any], values: list[Any], *, clear: bool = False) -> None:
@@ -120,8 +141,8 @@ class ContentTable:
             return flat, values.reshape(-1).tolist()
         return flat, [np.array(row) for row in values.reshape(-1, *self.shape)]
 
-    def _keys(self, keys: Any) -> Any:
-        keys = as_arrays(keys)
+    def _keys(self, keys: Any, *, packed: bool = False) -> Any:
+        keys = keys if packed and isinstance(keys, PackedStrings) else as_arrays(keys)
         if keys.dtype != self.key.numpy_dtype:
             raise InvalidArgumentError(f"The keys of the table {self.name!r} are {self.key}, not {keys.dtype}.")
         return keys
@@ -138,6 +159,8 @@ class ContentTable:
         if self.shape:
             return None
         keys, values = self.content()
+        if keys.dtype == object:
+            keys = pack(keys)
         table = _indexed(keys)
         return None if table is None else (table, keys, values)
 

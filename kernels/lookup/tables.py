@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -89,9 +90,9 @@ async def initialize_table_from_text_file(
     table.fill(*pairs)
 
 
-@kernel("LookupTableFindV2")
-def find(xp: Any, table: Any, keys: Any, default: Any) -> Any:
-    return table.find(keys, default)
+@kernel("LookupTableFindV2", packed="read")
+def find(xp: Any, table: Any, keys: Any, default: Any, *, packs: Collection[int] = ()) -> Any:
+    return table.find(keys, default, packs=0 in packs)
 
 
 @kernel("LookupTableSizeV2")

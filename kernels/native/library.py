@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from actorflow.base import byte_strings
+from actorflow.base.packed_strings import PackedStrings
 from actorflow.base.process.platforms import MACHINES
 from actorflow.base.records import crc32c, tfrecord
 from actorflow.base.reports.logs import get_logger
@@ -58,6 +59,7 @@ def loaded() -> Any:
     tfrecord.provide(library.cut_records)
     tape.provide(TapesInC(library))
     byte_strings.provide(library.bind("as_strings", _left_to_caller))
+    library.use_packed(PackedStrings)
     return library
 
 

@@ -6,13 +6,14 @@ Rows with one number are added in turn. numpy's kernels add them up first, so re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from actorflow.base import dtypes
 from actorflow.base.dtypes import DType
+from actorflow.base.packed_strings import unpacked
 from actorflow.base.registry.kernel import kernel
 from actorflow.engine.runtime.state.variable_state import VariableState
 from actorflow.graph.ops.state.update import TABLE, Update
@@ -183,15 +184,18 @@ _nd_sum = function("unsorted_segment_sum")
 
 _KEYS = frozenset((dtypes.int32, dtypes.int64, dtypes.string))
 _unique = function(
-    "unique", lambda x, wide: distinct.unique_with_counts(np, x, out_idx=dtypes.int64 if wide else dtypes.int32)
+    "unique",
+    lambda x, wide, *packs: distinct.unique_with_counts(
+        np, unpacked(x), out_idx=dtypes.int64 if wide else dtypes.int32
+    ),
 )
 
 
-@kernel("Unique", dtypes=_KEYS, **_OPTIONS)
-def unique(xp: Any, x: Any, *, out_idx: DType) -> Any:
-    return _unique(x, out_idx is dtypes.int64)[:2]
+@kernel("Unique", dtypes=_KEYS, packed="read", **_OPTIONS)
+def unique(xp: Any, x: Any, *, out_idx: DType, packs: Collection[int] = ()) -> Any:
+    return _unique(x, out_idx is dtypes.int64, 0 in packs)[:2]
 
 
-@kernel("UniqueWithCounts", dtypes=_KEYS, **_OPTIONS)
-def unique_with_counts(xp: Any, x: Any, *, out_idx: DType) -> Any:
-    return _unique(x, out_idx is dtypes.int64)
+@kernel("UniqueWithCounts", dtypes=_KEYS, packed="read", **_OPTIONS)
+def unique_with_counts(xp: Any, x: Any, *, out_idx: DType, packs: Collection[int] = ()) -> Any:
+    return _unique(x, out_idx is dtypes.int64, 0 in packs)

@@ -6,6 +6,7 @@ by keyword, those of the op's attributes that it names. It may also name
 - `out`: a buffer of the output's shape and type from the device's allocator, or None for a small output;
 - `ctx`: the `KernelContext` of its node: resources, the device, what it keeps between runs;
 - `step`: the `StepHandle` of the run: its rendezvous and its cancellation;
+- `packs`: the numbers of those outputs that may be packed strings (`actorflow.base.packed_strings`); its default is for none;
 - `iteration_tag`: bytes that tell apart the iterations of loops in which the node runs; its default is for nodes in none;
 - `done`: what it calls with `(result, None)` or `(None, error)`, once and on the event loop, instead of returning. Like an
   `async def` kernel it waits without a thread, and without a task too (paper section 5.3, "a continuation").
@@ -30,6 +31,10 @@ from actorflow.errors import UnimplementedError
 from actorflow.public import public
 
 ANY_DEVICE = "*"
+PACKS = "_packs"
+"""The attribute of a node that may be given packed strings: the numbers of the outputs that it may pack."""
+_OWN_KEYWORDS = frozenset(("out", "ctx", "step", "iteration_tag", "done", "packs"))
+"""Keywords of kernels that are no attributes of ops."""
 F = TypeVar("F", bound=Callable[..., Any])
 Question = Callable[[Mapping[str, Any], Sequence[Any]], bool]
 """Asked of a node's attributes and the static shapes of its inputs."""
@@ -56,6 +61,7 @@ class KernelDef:
     takes_step: bool
     takes_tag: bool
     takes_done: bool
+    takes_packs: bool
     is_async: bool
     aborts_itself: bool = False
     is_threaded: bool = False
@@ -67,6 +73,7 @@ class KernelDef:
     gpu: Gpu | None = None
     loop: Loop | None = None
     direct: Direct | None = None
+    packed: str = ""
 
     def accepts(self, dtypes: Sequence[DType]) -> bool:
         return self.dtypes is None or all(d.base_dtype in self.dtypes for d in dtypes)
@@ -93,6 +100,7 @@ def kernel(
     gpu: Gpu | None = None,
     loop: Loop | None = None,
     direct: Direct | None = None,
+    packed: str = "",
 ) -> Callable[[F], F]:
     """Registers the decorated function as the kernel of each of `ops`.
 
@@ -136,6 +144,8 @@ def kernel(
             are compiled into one loop.
         direct: functions that take nothing but the inputs, by position, and do what the kernel does with numpy
             (`actorflow.base.registry.traits.Direct`). A tape calls them without the kernel's Python between.
+        packed: how it takes packed strings (`actorflow.base.packed_strings`): "" as arrays of objects, "read" as they are, and
+            "moved" if it gives the same strings on, and its output may be packed.
 
     Raises:
         TypeError: the function's parameters are not those that a kernel has.
@@ -153,13 +163,14 @@ def kernel(
                 device=device,
                 function=function,
                 dtypes=dtypes,
-                attrs=tuple(k for k in keywords if k not in ("out", "ctx", "step", "iteration_tag", "done")),
+                attrs=tuple(k for k in keywords if k not in _OWN_KEYWORDS),
                 takes_out="out" in keywords,
                 takes_context="ctx" in keywords,
                 takes_step="step" in keywords,
                 takes_tag="iteration_tag" in keywords,
                 is_async=inspect.iscoroutinefunction(function) or "done" in keywords,
                 takes_done="done" in keywords,
+                takes_packs="packs" in keywords,
                 aborts_itself=aborts_itself,
                 is_threaded=threaded,
                 library=library,
@@ -170,6 +181,7 @@ def kernel(
                 gpu=gpu,
                 loop=loop,
                 direct=direct,
+                packed=packed,
             )
             entries = (_FROM_LIBRARIES if library else _KERNELS).setdefault(op, [])
             twin = next((e for e in entries if (e.device, e.dtypes, e.library) == (device, dtypes, library)), None)
@@ -184,6 +196,7 @@ def kernel(
                 entries.remove(twin)
             entries.append(definition)
             traits.cache_clear()
+            packing.cache_clear()
             entries.sort(key=lambda k: (k.device == ANY_DEVICE, k.dtypes is None))
         return function
 
@@ -266,6 +279,13 @@ def devices_of(op: str, dtypes: Sequence[DType] = ()) -> tuple[str, ...]:
 def includes(kinds: Sequence[str], device: str) -> bool:
     """Whether a device type is among those that `devices_of` gave."""
     return device in kinds or (ANY_DEVICE in kinds and "-" + device not in kinds)
+
+
+@functools.cache
+def packing(op: str) -> tuple[str, bool]:
+    """How kernels of `op` take packed strings, and whether any of them gives packed strings."""
+    entries = (*_KERNELS.get(op, ()), *_FROM_LIBRARIES.get(op, ()))
+    return max((e.packed for e in entries), default=""), any(e.takes_packs or e.packed == "moved" for e in entries)
 
 
 def registered() -> Mapping[str, Sequence[KernelDef]]:

@@ -22,6 +22,7 @@ from dataclasses import replace
 from typing import Any
 
 from actorflow.base.dtypes import DType
+from actorflow.base.packed_strings import unpacked
 from actorflow.base.registry import kernel
 from actorflow.base.registry.kernel import KernelDef
 from actorflow.base.shapes import Shape, is_static
@@ -102,23 +103,46 @@ def _by_call(
     base: KernelDef, others: Sequence[KernelDef], attrs: Mapping[str, Any], always: bool, constants: Sequence[Any]
 ) -> KernelDef:
     by_shapes: dict[tuple[Any, ...], Callable[..., Any]] = {}
+    packs = base.takes_packs or any(other.takes_packs for other in others)
+    packed = base.packed or next((other.packed for other in others if other.packed), "")
 
     def choose(xp: Any, *inputs: Any, **keywords: Any) -> Any:
         shapes = tuple([getattr(x, "shape", None) for x in inputs])
         function = by_shapes.get(shapes)
         if function is None:
             if len(by_shapes) >= _MOST_SHAPES:  # what would be prepared for constants would be so in each call
-                return _chosen(base, others, attrs, shapes, always, ()).function(xp, *inputs, **keywords)
-            function = _called(_chosen(base, others, attrs, shapes, always, constants), keywords)
+                entry = _chosen(base, others, attrs, shapes, always, ())
+                return _called(entry, keywords, packed)(xp, *inputs, **keywords)
+            function = _called(_chosen(base, others, attrs, shapes, always, constants), keywords, packed)
             by_shapes[shapes] = function
         return function(xp, *inputs, **keywords)
 
-    return replace(base, function=choose, direct=None)
+    return replace(base, function=choose, direct=None, takes_packs=packs, packed=packed)
 
 
-def _called(entry: KernelDef, keywords: Mapping[str, Any]) -> Callable[..., Any]:
+def of_objects(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that takes strings as arrays of objects alone, for packed strings."""
+
+    def call(xp: Any, *inputs: Any, packs: Any = (), **options: Any) -> Any:
+        return function(xp, *[unpacked(value) for value in inputs], **options)
+
+    return call
+
+
+def _without_packs(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(xp: Any, *inputs: Any, packs: Any = (), **options: Any) -> Any:
+        return function(xp, *inputs, **options)
+
+    return call
+
+
+def _called(entry: KernelDef, keywords: Mapping[str, Any], packed: str = "") -> Callable[..., Any]:
     """The function of a kernel, for calls with the attributes as keywords, which a prepared kernel does not take."""
     function = entry.function
+    if packed and not entry.packed:
+        return of_objects(function)
+    if "packs" in keywords and not entry.takes_packs:
+        return _without_packs(function)
     if entry.prepare is None or entry.attrs or not any(name != "out" for name in keywords):
         return function
 

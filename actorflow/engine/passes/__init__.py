@@ -14,6 +14,7 @@ memory/             memory: how long tensors live, and passes that make a step r
 options.py          `PlanOptions`: how a session makes its plans, and which optional passes run
 order_writes.py     updates after reads: a variable is written when the users of its snapshot are done, so that the write goes
                     in place
+pack_strings.py     strings stay packed from kernel to kernel, where no other consumer sees them
 partition.py        partition: one subgraph a device, with Send and Recv where edges crossed (paper section 3.2.2)
 pipeline.py         `Pass` and `run_passes`: a pipeline is a tuple of passes, and one driver runs, times and tells them all
 """

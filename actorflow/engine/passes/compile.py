@@ -23,6 +23,7 @@ from actorflow.engine.passes.fusion.reshapes import sink_reshapes
 from actorflow.engine.passes.memory.budget import Accepts, Memory, fit
 from actorflow.engine.passes.options import PlanOptions
 from actorflow.engine.passes.order_writes import order_writes
+from actorflow.engine.passes.pack_strings import pack_strings
 from actorflow.engine.passes.partition import partition
 from actorflow.engine.passes.pipeline import Pass, run_passes
 from actorflow.engine.placement.schedule_recvs import schedule_recvs
@@ -187,6 +188,7 @@ MERGING_PASSES: tuple[Pass[Subgraph, DeviceOptions], ...] = (
 PART_PASSES: tuple[Pass[Subgraph, DeviceOptions], ...] = (
     Pass("batch_products", _batch_products, lambda c: c.options.fuses and not c.launched and c.memory is None),
     Pass("order_writes", lambda graph, c: order_writes(graph, c.partial)),
+    Pass("pack_strings", lambda graph, c: pack_strings(graph), lambda c: c.options.optimize and not c.launched),
     *MERGING_PASSES,
     Pass("save_memory", _save_memory, lambda c: c.memory is not None),
 )

@@ -6,6 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,12 @@ def kernel_of(
     with the node's place, if no kernel exists."""
     types = node.dtypes or input_dtypes
     try:
-        base = kernel.lookup(node.op, device.type, types)
-        if input_shapes is None:
-            return base
-        return library.best(base, device.type, types, node.attrs, input_shapes, without, constants)
+        entry = kernel.lookup(node.op, device.type, types)
+        if input_shapes is not None:
+            entry = library.best(entry, device.type, types, node.attrs, input_shapes, without, constants)
+        if kernel.PACKS in node.attrs and not entry.packed:
+            return replace(entry, function=library.of_objects(entry.function), direct=None)
+        return entry
     except UnimplementedError as error:
         raise error.located(node=node.name, op=node.op, device=device.name, where=node.where) from None
 
@@ -95,6 +98,8 @@ def keyword_bound(node: Node, entry: KernelDef, device: Device, context_of: Cont
     keywords: dict[str, Any] = {name: node.attrs[name] for name in entry.attrs}
     if entry.takes_context:
         keywords["ctx"] = context_of(node)
+    if entry.takes_packs and kernel.PACKS in node.attrs:
+        keywords["packs"] = node.attrs[kernel.PACKS]
     return functools.partial(entry.function, device.xp, **keywords)
 
 

@@ -6,6 +6,7 @@ enum { MOST_COLUMNS = 4096 };
 typedef struct {
     int type;
     void *values;
+    Writer *strings; /* instead of values */
     PyArrayObject *fallback; /* of one element, or of none where a field must not be empty */
 } Csv_Column;
 
@@ -33,7 +34,11 @@ static bool store_field(Csv *csv, int64_t index, int64_t row, const uint8_t *fie
         case NPY_FLOAT64: ((double *)column->values)[row] = *(const double *)standard; return true;
         case NPY_INT32: ((int32_t *)column->values)[row] = *(const int32_t *)standard; return true;
         case NPY_INT64: ((int64_t *)column->values)[row] = *(const int64_t *)standard; return true;
-        default: return put_object((PyObject **)column->values + row, *(PyObject *const *)standard);
+        default: {
+            Strings fallback = {.objects = (PyObject **)standard};
+            if (column->strings->objects) return put_object(column->strings->objects + row, *(PyObject *const *)standard);
+            return bytes_at(&fallback, 0, &field, &size) && put_bytes(column->strings, row, field, size);
+        }
         }
     }
     switch (column->type) {
@@ -47,11 +52,7 @@ static bool store_field(Csv *csv, int64_t index, int64_t row, const uint8_t *fie
         ((int32_t *)column->values)[row] = (int32_t)whole;
         return true;
     case NPY_INT64: return integer_of(field, size, INT64_MAX, (int64_t *)column->values + row);
-    default: {
-        char *room = room_for((PyObject **)column->values + row, size);
-        if (room) memcpy(room, field, (size_t)size);
-        return room;
-    }
+    default: return put_bytes(column->strings, row, field, size);
     }
 }
 
@@ -112,28 +113,50 @@ static bool read_record(Csv *csv, int64_t row, const uint8_t *data, int64_t size
     return column == csv->count && (csv->picked || fields == csv->count);
 }
 
-static bool csv_columns(const Call *call, Csv *csv, PyArrayObject *records, PyObject *columns) {
+static bool csv_columns(const Call *call, Csv *csv, const Strings *records, PyObject *columns) {
     for (int64_t i = 0; i < csv->count; i++) {
         PyArrayObject *fallback = as_array(PyTuple_GetItem(call->args[4], i));
         if (!fallback || PyArray_SIZE(fallback) > 1) return false;
         int type = PyArray_TYPE(fallback);
         if (type != NPY_FLOAT32 && type != NPY_FLOAT64 && type != NPY_INT32 && type != NPY_INT64 && type != NPY_OBJECT) return false;
-        PyArrayObject *values = fresh(type, PyArray_NDIM(records), PyArray_DIMS(records));
+        csv->columns[i] = (Csv_Column){.type = type, .fallback = fallback};
+        if (type == NPY_OBJECT) {
+            Writer *strings = PyMem_Malloc(sizeof(Writer));
+            bool packs = packed_type && call->count == 7 && PyTuple_GetItem(call->args[6], i) == Py_True;
+            if (!strings || !begin_strings(strings, packs, records->rank, records->sizes, 8 * records->count)) return PyMem_Free(strings), false;
+            csv->columns[i].strings = strings;
+            continue;
+        }
+        PyArrayObject *values = fresh(type, records->rank, records->sizes);
         if (!values) return false;
         PyTuple_SetItem(columns, i, (PyObject *)values);
-        csv->columns[i] = (Csv_Column){type, PyArray_DATA(values), fallback};
+        csv->columns[i].values = PyArray_DATA(values);
     }
     return true;
 }
 
-/* csv(records, what is between fields, whether there are quotes, an empty field's text, defaults, numbers of fields or None): an array
- * for each default. */
+/* Ends the columns of strings; false where some are missing. */
+static bool csv_ended(Csv *csv, bool regular, PyObject *columns) {
+    for (int64_t i = 0; i < csv->count; i++) {
+        Writer *strings = csv->columns[i].strings;
+        PyObject *column = strings ? end_strings(strings, regular) : NULL;
+        if (strings) regular = column && !PyTuple_SetItem(columns, i, column);
+        PyMem_Free(strings);
+    }
+    return regular;
+}
+
+/* csv(records, what is between fields, whether there are quotes, an empty field's text, defaults, numbers of fields or None, which columns
+ * are packed): an array for each default. */
 static PyObject *k_csv(const Call *call) {
-    PyArrayObject *records = typed_at(call, 0, NPY_OBJECT), *picked = call->count == 6 ? typed_at(call, 5, NPY_INT64) : NULL;
-    if (!records || call->count != 6 || (!picked && call->args[5] != Py_None) || !PyTuple_CheckExact(call->args[4])) return NULL;
+    Strings records;
+    if (!has_arguments(call, 6) || !strings_at(call, 0, &records)) return NULL;
+    PyArrayObject *picked = typed_at(call, 5, NPY_INT64);
+    if ((!picked && call->args[5] != Py_None) || !PyTuple_CheckExact(call->args[4])) return NULL;
     if (!PyBytes_CheckExact(call->args[1]) || PyBytes_Size(call->args[1]) != 1 || !PyBytes_CheckExact(call->args[3])) return NULL;
-    Csv csv = {.quotes = call->args[2] == Py_True, .rows = PyArray_SIZE(records), .count = PyTuple_Size(call->args[4])};
+    Csv csv = {.quotes = call->args[2] == Py_True, .rows = records.count, .count = PyTuple_Size(call->args[4])};
     csv.between = (uint8_t)PyBytes_AsString(call->args[1])[0];
+    if (call->count == 7 && (!PyTuple_CheckExact(call->args[6]) || PyTuple_Size(call->args[6]) != csv.count)) return NULL;
     if (csv.between == '"' || csv.between == '\n' || csv.between == '\r' || csv.count > MOST_COLUMNS) return NULL;
     csv.missing = PyBytes_AsString(call->args[3]);
     csv.missing_size = PyBytes_Size(call->args[3]);
@@ -141,11 +164,12 @@ static PyObject *k_csv(const Call *call) {
     if (picked) csv.picked = PyArray_DATA(picked);
     csv.columns = calloc((size_t)csv.count + 1, sizeof(Csv_Column));
     PyObject *columns = csv.columns ? PyTuple_New(csv.count) : PyErr_NoMemory();
-    bool regular = columns && csv_columns(call, &csv, records, columns);
+    bool regular = columns && csv_columns(call, &csv, &records, columns);
     const uint8_t *data;
     int64_t size;
     for (int64_t row = 0; regular && row < csv.rows; row++)
-        regular = bytes_at(records, row, &data, &size) && read_record(&csv, row, data, size);
+        regular = bytes_at(&records, row, &data, &size) && read_record(&csv, row, data, size);
+    if (columns) regular = csv_ended(&csv, regular, columns);
     free(csv.columns);
     free(csv.unescaped);
     if (!regular) Py_CLEAR(columns);

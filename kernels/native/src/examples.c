@@ -1,9 +1,9 @@
 /* Features of serialized Examples: an Example has one field, Features, which is a map from names to lists.
  *
  * Messages of the structure in which writers put them are read: each field in its order, packed lists, each name once. For all others
- * the answer is None, and Python reads them.
+ * the answer is None, and Python reads them. Strings are packed from the start, and become objects in the end where objects are wanted.
  */
-#include "call.h"
+#include "packed.h"
 
 #include "records.h"
 
@@ -19,8 +19,10 @@ typedef struct {
     Py_ssize_t size;
     int kind;
     int64_t *lengths;
-    char *values; /* floats of four bytes, integers or references of eight */
+    char *values; /* floats of four bytes, integers of eight, places of strings of sixteen */
     size_t count, room;
+    char *bytes; /* those of strings */
+    size_t used, bytes_room;
 } Feature;
 
 static bool varint(Span *from, uint64_t *value) {
@@ -54,14 +56,27 @@ static bool reserve(Feature *feature, size_t more, size_t size) {
     return true;
 }
 
+static bool reserve_text(Feature *feature, size_t more) {
+    if (more <= feature->bytes_room - feature->used) return true;
+    size_t room = (feature->used + more) * 2;
+    char *larger = realloc(feature->bytes, room);
+    if (!larger) return false;
+    feature->bytes = larger;
+    feature->bytes_room = room;
+    return true;
+}
+
 static bool read_strings(Feature *feature, Span list, int64_t *count) {
     Span content;
     while (list.at < list.end) {
         if (!field(&list, FIRST, &content)) return false;
-        if (!reserve(feature, 1, sizeof(PyObject *))) return false;
-        PyObject *string = PyBytes_FromStringAndSize((const char *)content.at, content.end - content.at);
-        if (!string) return false;
-        ((PyObject **)feature->values)[feature->count++] = string;
+        size_t size = (size_t)(content.end - content.at);
+        if (!reserve(feature, 1, 16) || !reserve_text(feature, size)) return false;
+        int64_t *place = (int64_t *)feature->values + 2 * feature->count++;
+        place[0] = (int64_t)feature->used;
+        place[1] = (int64_t)size;
+        copy_bytes(feature->bytes + feature->used, content.at, (int64_t)size);
+        feature->used += size;
         ++*count;
     }
     return true;
@@ -138,24 +153,27 @@ static PyObject *array_of(int type, size_t count, const void *from, size_t size)
     return (PyObject *)made;
 }
 
-/* The strings of a feature, which the array owns then. */
-static PyObject *array_of_strings(Feature *feature) {
+/* The strings of a feature, packed or as objects. */
+static PyObject *array_of_strings(const Feature *feature, bool packs) {
     npy_intp length = (npy_intp)feature->count;
-    PyArrayObject *made = fresh(NPY_OBJECT, 1, &length);
-    PyObject **place = made ? PyArray_DATA(made) : NULL;
-    for (npy_intp i = 0; made && i < length; i++) {
-        PyObject *old = place[i];
-        place[i] = ((PyObject **)feature->values)[i];
-        Py_XDECREF(old);
-    }
-    if (made) feature->count = 0;
-    return (PyObject *)made;
+    const int64_t *places = (const int64_t *)feature->values;
+    Writer out;
+    if (!begin_strings(&out, packs, 1, &length, (int64_t)feature->used)) return NULL;
+    bool good = true;
+    if (packs) {
+        if (feature->used) memcpy(out.bytes, feature->bytes, feature->used);
+        if (length) memcpy(out.places, places, 16 * feature->count);
+        out.used = (int64_t)feature->used;
+    } else
+        for (npy_intp i = 0; good && i < length; i++)
+            good = put_bytes(&out, i, (const uint8_t *)feature->bytes + places[2 * i], places[2 * i + 1]);
+    return end_strings(&out, good);
 }
 
-static PyObject *column(Feature *feature, Py_ssize_t messages) {
+static PyObject *column(Feature *feature, Py_ssize_t messages, bool packs) {
     PyObject *values, *lengths = array_of(NPY_INT64, (size_t)messages, feature->lengths, 8);
     if (feature->kind == BYTES_LIST)
-        values = array_of_strings(feature);
+        values = array_of_strings(feature, packs);
     else
         values = feature->kind == FLOAT_LIST ? array_of(NPY_FLOAT32, feature->count, feature->values, 4)
                                              : array_of(NPY_INT64, feature->count, feature->values, 8);
@@ -172,9 +190,9 @@ static PyObject *column(Feature *feature, Py_ssize_t messages) {
 
 PyObject *example_columns(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     (void)self;
-    if (count != 3 || !PyList_Check(args[0]) || !PyList_Check(args[1]) || !PyList_Check(args[2]) ||
-        PyList_Size(args[1]) != PyList_Size(args[2]))
-        return PyErr_Format(PyExc_TypeError, "example_columns(messages, names, kinds): lists");
+    if (count != 4 || !PyList_Check(args[0]) || !PyList_Check(args[1]) || !PyList_Check(args[2]) || !PyList_Check(args[3]) ||
+        PyList_Size(args[1]) != PyList_Size(args[2]) || PyList_Size(args[1]) != PyList_Size(args[3]))
+        return PyErr_Format(PyExc_TypeError, "example_columns(messages, names, kinds, packed): lists");
     Py_ssize_t messages = PyList_Size(args[0]), wanted = PyList_Size(args[1]);
     Feature *features = calloc((size_t)wanted + 1, sizeof(Feature));
     PyObject *found = NULL;
@@ -192,14 +210,14 @@ PyObject *example_columns(PyObject *self, PyObject *const *args, Py_ssize_t coun
     if (good && read_messages(args[0], features, wanted)) {
         found = PyList_New(wanted);
         for (Py_ssize_t i = 0; found && i < wanted; i++) {
-            PyObject *made = column(features + i, messages);
+            PyObject *made = column(features + i, messages, packed_type && PyList_GetItem(args[3], i) == Py_True);
             if (!made || PyList_SetItem(found, i, made)) Py_CLEAR(found);
         }
     }
     for (Py_ssize_t i = 0; features && i < wanted; i++) {
         free(features[i].lengths);
-        for (size_t k = 0; features[i].kind == BYTES_LIST && k < features[i].count; k++) Py_DECREF(((PyObject **)features[i].values)[k]);
         free(features[i].values);
+        free(features[i].bytes);
     }
     free(features);
     if (found || PyErr_Occurred()) return found;

@@ -4,12 +4,23 @@
 
 #include "crc32c.h"
 #include "functions.h"
+#include "packed.h"
 #include "records.h"
 #include "simulate.h"
 
 #include <stdatomic.h>
 
 NumpyLoop numpy_loops[NUMPY_LOOPS][2];
+PyObject *packed_type;
+
+/* use_packed(type): the class of packed strings. */
+static PyObject *use_packed(PyObject *self, PyObject *type) {
+    (void)self;
+    PyObject *old = packed_type;
+    Py_INCREF(packed_type = type);
+    Py_XDECREF(old);
+    Py_RETURN_NONE;
+}
 
 /* ---- processors */
 
@@ -238,6 +249,7 @@ static PyMethodDef methods[] = {
     FAST("example_columns", example_columns),
     FAST("simulate", simulate),
     {"use_level", use_level, METH_O, NULL},
+    {"use_packed", use_packed, METH_O, NULL},
     {"level", level_name, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -164,8 +164,8 @@ static bool distinct_of(const Call *call, PyArrayObject *numbers, Distinct *d) {
 /* unique(x, wide): the distinct numbers, for each element which one it is, and how often each is there; as 64-bit numbers if `wide`. */
 static PyObject *k_unique(const Call *call) {
     PyArrayObject *x = indices_at(call, 0);
-    if (call->count == 2 && typed_at(call, 0, NPY_OBJECT)) return unique_strings(call);
-    if (!x || PyArray_NDIM(x) != 1 || call->count != 2) return NULL;
+    if (has_arguments(call, 2) && !x) return unique_strings(call);
+    if (!x || PyArray_NDIM(x) != 1 || !has_arguments(call, 2)) return NULL;
     int kind = call->args[1] == Py_True ? NPY_INT64 : NPY_INT32;
     Distinct d;
     if (!distinct_of(call, x, &d)) return NULL;
@@ -302,13 +302,23 @@ typedef struct {
     bool turned; /* the first of each place is a column */
 } Sparse_Product;
 
+/* Rows lie anywhere: those of a later element are asked for while earlier ones are multiplied. */
+enum { MOST_AHEAD = 64 * LINES };
+
 #define SPARSE_PRODUCT(name, T)                                                                                                    \
     static void name(int64_t begin, int64_t count, const void *given) {                                                            \
         const Sparse_Product *s = given;                                                                                           \
         const int64_t width = s->width, from = s->height * begin / SCATTER_PARTS, to = s->height * (begin + count) / SCATTER_PARTS; \
+        const int64_t bytes = width * (int64_t)sizeof(T), lines = bytes < MOST_AHEAD ? bytes : MOST_AHEAD;                         \
         memset((T *)s->out + from * width, 0, (size_t)((to - from) * width) * sizeof(T));                                          \
         for (int64_t i = 0; i < s->count; i++) {                                                                                   \
             int64_t at = s->places[2 * i + s->turned], other = s->places[2 * i + !s->turned];                                      \
+            if (i + AHEAD < s->count) {                                                                                            \
+                const char *next = (const char *)((const T *)s->dense + s->places[2 * (i + AHEAD) + !s->turned] * width);          \
+                const char *into = (const char *)((const T *)s->out + s->places[2 * (i + AHEAD) + s->turned] * width);             \
+                for (int64_t line = 0; line < lines; line += 64) __builtin_prefetch(next + line);                                  \
+                for (int64_t line = 0; line < lines; line += 64) __builtin_prefetch(into + line, 1);                               \
+            }                                                                                                                      \
             if (at < from || at >= to) continue;                                                                                   \
             T *restrict row = (T *)s->out + at * width;                                                                            \
             const T value = ((const T *)s->values)[i], *dense = (const T *)s->dense + other * width;                               \

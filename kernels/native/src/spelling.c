@@ -2,6 +2,8 @@
 
 /* ---- numbers */
 
+enum { LONGEST_NUMBER = 128 };
+
 static inline bool is_white(uint8_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 static inline bool is_digit(uint8_t c) { return c >= '0' && c <= '9'; }
 
@@ -57,10 +59,13 @@ static bool decimal_of(const uint8_t *data, int64_t size, double *into) {
         *into = d.minus ? -value : value;
         return true;
     }
-    char *stops; /* what lies behind a string's last byte is a zero, so the reading ends there at the latest */
-    *into = PyOS_string_to_double((const char *)begin, &stops, NULL);
+    char text[LONGEST_NUMBER], *stops;
+    if (end - begin >= LONGEST_NUMBER) return false;
+    memcpy(text, begin, (size_t)(end - begin));
+    text[end - begin] = 0;
+    *into = PyOS_string_to_double(text, &stops, NULL);
     if (PyErr_Occurred()) PyErr_Clear();
-    return (const uint8_t *)stops == end;
+    return stops == text + (end - begin);
 }
 
 static bool integer_of(const uint8_t *data, int64_t size, int64_t most, int64_t *into) {
@@ -81,19 +86,19 @@ static bool integer_of(const uint8_t *data, int64_t size, int64_t most, int64_t 
 
 /* numbers_of(strings, the letter of float32, float64, int32 or int64): what they spell. */
 static PyObject *k_numbers_of(const Call *call) {
-    PyArrayObject *x = typed_at(call, 0, NPY_OBJECT);
-    if (!x || !PyArray_NDIM(x) || call->count != 2 || !PyUnicode_Check(call->args[1]) || PyUnicode_GetLength(call->args[1]) != 1) return NULL;
+    Strings x;
+    if (call->count != 2 || !strings_at(call, 0, &x) || !PyUnicode_Check(call->args[1]) || PyUnicode_GetLength(call->args[1]) != 1) return NULL;
     Py_UCS4 letter = PyUnicode_ReadChar(call->args[1], 0);
     int type = letter == 'f' ? NPY_FLOAT32 : letter == 'd' ? NPY_FLOAT64 : letter == 'i' ? NPY_INT32 : letter == 'l' ? NPY_INT64 : -1;
     if (type < 0) return NULL;
-    PyArrayObject *out = fresh(type, PyArray_NDIM(x), PyArray_DIMS(x));
+    PyArrayObject *out = fresh(type, x.rank, x.sizes);
     if (!out) return NULL;
     void *made = PyArray_DATA(out);
     int64_t size, whole = 0, most = type == NPY_INT32 ? INT32_MAX : INT64_MAX;
     double real = 0;
     const uint8_t *data;
-    for (int64_t i = 0; i < PyArray_SIZE(x); i++) {
-        bool read = bytes_at(x, i, &data, &size);
+    for (int64_t i = 0; i < x.count; i++) {
+        bool read = bytes_at(&x, i, &data, &size);
         if (read) read = type == NPY_FLOAT32 || type == NPY_FLOAT64 ? decimal_of(data, size, &real) : integer_of(data, size, most, &whole);
         if (!read) {
             Py_DECREF((PyObject *)out);
@@ -117,7 +122,7 @@ typedef struct {
     int64_t width, digits;
 } Spelling;
 
-enum { LONGEST_NUMBER = 128, MOST_DIGITS = 22 };
+enum { MOST_DIGITS = 22 };
 
 /* The digits of a whole number, from behind; gives where they begin. */
 static char *digits_before(char *end, uint64_t value) {
@@ -161,9 +166,9 @@ static int64_t fixed_digits(double value, int64_t digits, char into[LONGEST_NUMB
 }
 
 /* Puts the digits into a new string of at least the width. */
-static bool put_digits(PyObject **place, const Spelling *how, const char *digits, int64_t count, bool zeros) {
+static bool put_digits(Writer *out, int64_t place, const Spelling *how, const char *digits, int64_t count, bool zeros) {
     int64_t gap = how->width > count ? how->width - count : 0, sign = zeros && count && *digits == '-';
-    char *room = room_for(place, count + gap);
+    char *room = room_for(out, place, count + gap);
     if (!room) return false;
     if (how->fill == '-') {
         memcpy(room, digits, (size_t)count);
@@ -176,40 +181,40 @@ static bool put_digits(PyObject **place, const Spelling *how, const char *digits
     return true;
 }
 
-static bool put_float(PyObject **place, const Spelling *how, double value) {
+static bool put_float(Writer *out, int64_t place, const Spelling *how, double value) {
     char digits[LONGEST_NUMBER];
     if (!isfinite(value)) {
         const char *text = value != value ? "-nan" : "-inf";
         if (!signbit(value)) text++;
-        return put_digits(place, how, text, (int64_t)strlen(text), false);
+        return put_digits(out, place, how, text, (int64_t)strlen(text), false);
     }
     int64_t precision = how->digits < 0 ? 6 : how->digits, count = how->letter == 'f' ? fixed_digits(value, precision, digits) : 0;
-    if (count) return put_digits(place, how, digits, count, how->fill == '0');
+    if (count) return put_digits(out, place, how, digits, count, how->fill == '0');
     char *text = PyOS_double_to_string(value, how->letter, (int)precision, 0, NULL);
     if (!text) return false;
-    bool put = put_digits(place, how, text, (int64_t)strlen(text), how->fill == '0');
+    bool put = put_digits(out, place, how, text, (int64_t)strlen(text), how->fill == '0');
     PyMem_Free(text);
     return put;
 }
 
-static bool put_whole(PyObject **place, const Spelling *how, uint64_t size, bool minus) {
+static bool put_whole(Writer *out, int64_t place, const Spelling *how, uint64_t size, bool minus) {
     char digits[24], *end = digits + sizeof(digits), *begin = digits_before(end, size);
     if (minus) *--begin = '-';
-    return put_digits(place, how, begin, end - begin, how->fill == '0');
+    return put_digits(out, place, how, begin, end - begin, how->fill == '0');
 }
 
-static bool put_number(PyObject **place, const Spelling *how, int type, const void *data, int64_t i) {
-#define PUT_SIGNED(T) put_whole(place, how, ((const T *)data)[i] < 0 ? -(uint64_t)((const T *)data)[i] : (uint64_t)((const T *)data)[i], ((const T *)data)[i] < 0)
-#define PUT_UNSIGNED(T) put_whole(place, how, ((const T *)data)[i], false)
+static bool put_number(Writer *out, int64_t place, const Spelling *how, int type, const void *data, int64_t i) {
+#define PUT_SIGNED(T) put_whole(out, place, how, ((const T *)data)[i] < 0 ? -(uint64_t)((const T *)data)[i] : (uint64_t)((const T *)data)[i], ((const T *)data)[i] < 0)
+#define PUT_UNSIGNED(T) put_whole(out, place, how, ((const T *)data)[i], false)
     switch (type) {
     case NPY_BOOL: {
         bool holds = ((const bool *)data)[i];
-        char *room = room_for(place, holds ? 4 : 5);
+        char *room = room_for(out, place, holds ? 4 : 5);
         if (room) memcpy(room, holds ? "true" : "false", holds ? 4 : 5);
         return room;
     }
-    case NPY_FLOAT32: return put_float(place, how, ((const float *)data)[i]);
-    case NPY_FLOAT64: return put_float(place, how, ((const double *)data)[i]);
+    case NPY_FLOAT32: return put_float(out, place, how, ((const float *)data)[i]);
+    case NPY_FLOAT64: return put_float(out, place, how, ((const double *)data)[i]);
     case NPY_INT8: return PUT_SIGNED(int8_t);
     case NPY_INT16: return PUT_SIGNED(int16_t);
     case NPY_INT32: return PUT_SIGNED(int32_t);
@@ -224,23 +229,20 @@ static bool put_number(PyObject **place, const Spelling *how, int type, const vo
 #undef PUT_UNSIGNED
 }
 
-/* spelled(numbers, letter, digits behind the point or -1, width or -1, what fills it): a string for each. */
+/* spelled(numbers, letter, digits behind the point or -1, width or -1, what fills it, packs): a string for each. */
 static PyObject *k_spelled(const Call *call) {
     PyArrayObject *x = array_at(call, 0);
     Spelling how;
-    if (!x || !PyArray_NDIM(x) || call->count != 5 || !PyBytes_CheckExact(call->args[1]) || !PyBytes_CheckExact(call->args[4])) return NULL;
+    if (!x || !PyArray_NDIM(x) || !has_arguments(call, 5) || !PyBytes_CheckExact(call->args[1]) || !PyBytes_CheckExact(call->args[4])) return NULL;
     if (PyBytes_Size(call->args[1]) != 1 || PyBytes_Size(call->args[4]) > 1) return NULL;
     if (!whole_at(call, 2, &how.digits) || !whole_at(call, 3, &how.width) || how.digits > 1000 || how.width > 1000000) return NULL;
     how.letter = PyBytes_AsString(call->args[1])[0];
     how.fill = PyBytes_AsString(call->args[4])[0]; /* a zero where it is empty */
     if (how.fill && how.fill != '0' && how.fill != '-') return NULL;
     if (how.letter != 'f' && how.letter != 'e' && how.letter != 'g') return NULL;
-    PyArrayObject *out = fresh(NPY_OBJECT, PyArray_NDIM(x), PyArray_DIMS(x));
-    PyObject **place = out ? PyArray_DATA(out) : NULL;
-    for (int64_t i = 0; out && i < PyArray_SIZE(x); i++)
-        if (!put_number(place + i, &how, PyArray_TYPE(x), PyArray_DATA(x), i)) {
-            Py_DECREF((PyObject *)out);
-            return NULL;
-        }
-    return (PyObject *)out;
+    Writer out;
+    if (!begin_strings(&out, packs_at(call, 5), PyArray_NDIM(x), PyArray_DIMS(x), 8 * PyArray_SIZE(x))) return NULL;
+    bool good = true;
+    for (int64_t i = 0; good && i < PyArray_SIZE(x); i++) good = put_number(&out, i, &how, PyArray_TYPE(x), PyArray_DATA(x), i);
+    return end_strings(&out, good);
 }

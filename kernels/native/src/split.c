@@ -59,43 +59,46 @@ static int64_t count_parts(const Splitting *s, const uint8_t *data, int64_t size
 }
 
 /* Arrays of the places, of the parts and of the shape of the matrix that they fill: `count` parts, at most `longest` of a string. */
-static PyObject *matrix_of_parts(const Splitting *s, PyArrayObject *x, int64_t count, int64_t longest) {
+static PyObject *matrix_of_parts(const Splitting *s, const Strings *x, int64_t count, int64_t longest, int64_t bytes, bool packs) {
     npy_intp sizes[2] = {count, 2}, two = 2;
-    PyArrayObject *places = fresh(NPY_INT64, 2, sizes), *values = fresh(NPY_OBJECT, 1, sizes), *shape = fresh(NPY_INT64, 1, &two);
-    PyObject *triple = places && values && shape ? PyTuple_New(3) : NULL;
+    Writer values;
+    if (!begin_parts(&values, packs, x, 1, sizes, bytes)) return NULL;
+    PyArrayObject *places = fresh(NPY_INT64, 2, sizes), *shape = places ? fresh(NPY_INT64, 1, &two) : NULL;
+    bool good = shape;
+    int64_t *place = good ? PyArray_DATA(places) : NULL, begin, end, written = 0;
+    for (int64_t row = 0; good && row < x->count; row++) {
+        Cutting c = {NULL, 0, 0, 0};
+        good = bytes_at(x, row, &c.data, &c.size);
+        int64_t home = good && packs ? home_of(&values, x, row, c.data, c.size) : 0;
+        good = good && home >= 0;
+        for (int64_t column = 0; good && next_part(s, &c, &begin, &end); column++) {
+            if (packs) values.places[2 * written] = home + begin, values.places[2 * written + 1] = end - begin;
+            else good = put_bytes(&values, written, c.data + begin, end - begin);
+            place[2 * written] = row;
+            place[2 * written++ + 1] = column;
+        }
+    }
+    PyObject *parts = end_strings(&values, good), *triple = parts ? PyTuple_New(3) : NULL;
     if (!triple) {
+        Py_XDECREF(parts);
         Py_XDECREF((PyObject *)places);
-        Py_XDECREF((PyObject *)values);
         Py_XDECREF((PyObject *)shape);
         return NULL;
     }
-    PyTuple_SetItem(triple, 0, (PyObject *)places);
-    PyTuple_SetItem(triple, 1, (PyObject *)values);
-    PyTuple_SetItem(triple, 2, (PyObject *)shape);
-    int64_t *place = PyArray_DATA(places), begin, end;
-    PyObject **value = PyArray_DATA(values);
-    for (int64_t row = 0; row < PyArray_SIZE(x); row++) {
-        Cutting c = {NULL, 0, 0, 0};
-        if (!bytes_at(x, row, &c.data, &c.size)) return Py_DECREF(triple), NULL;
-        for (int64_t column = 0; next_part(s, &c, &begin, &end); column++) {
-            PyObject *part = PyBytes_FromStringAndSize((const char *)c.data + begin, end - begin), *old = *value;
-            if (!part) return Py_DECREF(triple), NULL;
-            *value++ = part;
-            Py_XDECREF(old);
-            *place++ = row;
-            *place++ = column;
-        }
-    }
-    ((int64_t *)PyArray_DATA(shape))[0] = PyArray_SIZE(x);
+    ((int64_t *)PyArray_DATA(shape))[0] = x->count;
     ((int64_t *)PyArray_DATA(shape))[1] = longest;
+    PyTuple_SetItem(triple, 0, (PyObject *)places);
+    PyTuple_SetItem(triple, 1, parts);
+    PyTuple_SetItem(triple, 2, (PyObject *)shape);
     return triple;
 }
 
 /* split(strings, separator, whether it is a text as a whole, leaves out what is empty, whether an empty string has a part, cuts):
- * the places of the parts, the parts, and the shape of the matrix that they fill. Without a separator each byte is a part. */
+ * the places of the parts, the parts, and the shape of the matrix that they fill. Without a separator each byte is a part. A seventh
+ * argument says whether the parts are packed. */
 static PyObject *k_split(const Call *call) {
-    PyArrayObject *x = typed_at(call, 0, NPY_OBJECT);
-    if (!x || PyArray_NDIM(x) != 1 || call->count != 6 || !PyBytes_CheckExact(call->args[1])) return NULL;
+    Strings x;
+    if (!strings_at(call, 0, &x) || x.rank != 1 || !has_arguments(call, 6) || !PyBytes_CheckExact(call->args[1])) return NULL;
     Splitting s = {.skips = call->args[3] == Py_True, .whole = call->args[4] == Py_True, .gap = 1};
     if (!whole_at(call, 5, &s.most)) return NULL;
     const uint8_t *separator = (const uint8_t *)PyBytes_AsString(call->args[1]), *data;
@@ -105,12 +108,13 @@ static PyObject *k_split(const Call *call) {
     if (call->args[2] == Py_True && bytes > 1) s.text = separator, s.gap = bytes;
     if (s.text && s.skips) return NULL;
     s.single = bytes == 1 && s.most < 0 ? separator[0] : -1;
-    int64_t count = 0, longest = 0;
-    for (int64_t row = 0; row < PyArray_SIZE(x); row++) {
-        if (!bytes_at(x, row, &data, &size)) return NULL;
+    int64_t count = 0, longest = 0, total = 0;
+    for (int64_t row = 0; row < x.count; row++) {
+        if (!bytes_at(&x, row, &data, &size)) return NULL;
         int64_t parts = size || s.whole ? count_parts(&s, data, size) : 0;
         count += parts;
+        total += size;
         if (parts > longest) longest = parts;
     }
-    return matrix_of_parts(&s, x, count, longest);
+    return matrix_of_parts(&s, &x, count, longest, total, packs_at(call, 6));
 }

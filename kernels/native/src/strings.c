@@ -1,34 +1,5 @@
-/* Hashes of strings. Tensors of strings are arrays of Python's bytes, so the interpreter is kept here, and in what else is of strings:
- * `split.c`, `csv.c`, `spelling.c`, `texts.c` and `distinct.c`. */
-
-/* The bytes of an element; false where it is something else. */
-static inline bool bytes_at(PyArrayObject *x, int64_t place, const uint8_t **data, int64_t *size) {
-    PyObject *one = ((PyObject **)PyArray_DATA(x))[place];
-    char *found;
-    Py_ssize_t length;
-    if (!one || (!PyBytes_CheckExact(one) && !PyBytes_Check(one)) || PyBytes_AsStringAndSize(one, &found, &length)) return false;
-    *data = (const uint8_t *)found;
-    *size = length;
-    return true;
-}
-
-/* Puts a new string of `size` bytes into an array that holds nothing, or None, there. NULL with an exception. */
-static char *room_for(PyObject **place, int64_t size) {
-    PyObject *made = PyBytes_FromStringAndSize(NULL, size), *old = *place;
-    if (!made) return NULL;
-    *place = made;
-    Py_XDECREF(old);
-    return PyBytes_AsString(made);
-}
-
-/* Puts an object into an array, in the place of what is there. */
-static inline bool put_object(PyObject **place, PyObject *object) {
-    PyObject *old = *place;
-    Py_INCREF(object);
-    *place = object;
-    Py_XDECREF(old);
-    return true;
-}
+/* Hashes of strings. */
+#include "packed.h"
 
 /* ---- FarmHash's Fingerprint64: namespace farmhashna of github.com/google/farmhash */
 
@@ -115,15 +86,15 @@ static uint64_t fingerprint(const uint8_t *s, int64_t n) {
 
 /* buckets(strings, count): the fingerprint of each string, divided by the number of buckets. */
 static PyObject *k_buckets(const Call *call) {
-    PyArrayObject *x = typed_at(call, 0, NPY_OBJECT);
+    Strings x;
     int64_t count, size;
     const uint8_t *data;
-    if (!x || !PyArray_NDIM(x) || !whole_at(call, 1, &count) || count < 1) return NULL;
-    PyArrayObject *made = fresh(NPY_INT64, PyArray_NDIM(x), PyArray_DIMS(x));
+    if (!strings_at(call, 0, &x) || !whole_at(call, 1, &count) || count < 1) return NULL;
+    PyArrayObject *made = fresh(NPY_INT64, x.rank, x.sizes);
     if (!made) return NULL;
     int64_t *out = PyArray_DATA(made);
-    for (int64_t i = 0; i < PyArray_SIZE(x); i++) {
-        if (!bytes_at(x, i, &data, &size)) {
+    for (int64_t i = 0; i < x.count; i++) {
+        if (!bytes_at(&x, i, &data, &size)) {
             Py_DECREF((PyObject *)made);
             return NULL;
         }
@@ -161,18 +132,18 @@ static uint64_t siphash(const uint8_t *s, int64_t n, const uint64_t key[2]) {
 
 /* strong_buckets(strings, count, key of 16 bytes): the hash of each string under the key, divided by the number of buckets. */
 static PyObject *k_strong_buckets(const Call *call) {
-    PyArrayObject *x = typed_at(call, 0, NPY_OBJECT);
+    Strings x;
     int64_t count, size;
     const uint8_t *data;
-    if (!x || !PyArray_NDIM(x) || call->count != 3 || !whole_at(call, 1, &count) || count < 1) return NULL;
+    if (!strings_at(call, 0, &x) || call->count != 3 || !whole_at(call, 1, &count) || count < 1) return NULL;
     if (!PyBytes_CheckExact(call->args[2]) || PyBytes_Size(call->args[2]) != 16) return NULL;
     const uint8_t *bytes = (const uint8_t *)PyBytes_AsString(call->args[2]);
     uint64_t key[2] = {farm_at(bytes), farm_at(bytes + 8)};
-    PyArrayObject *made = fresh(NPY_INT64, PyArray_NDIM(x), PyArray_DIMS(x));
+    PyArrayObject *made = fresh(NPY_INT64, x.rank, x.sizes);
     if (!made) return NULL;
     int64_t *out = PyArray_DATA(made);
-    for (int64_t i = 0; i < PyArray_SIZE(x); i++) {
-        if (!bytes_at(x, i, &data, &size)) {
+    for (int64_t i = 0; i < x.count; i++) {
+        if (!bytes_at(&x, i, &data, &size)) {
             Py_DECREF((PyObject *)made);
             return NULL;
         }
@@ -199,14 +170,14 @@ static uint64_t murmur(const uint8_t *s, int64_t n) {
 
 /* old_buckets(strings, count): TensorFlow's own hash of each string, divided by the number of buckets. */
 static PyObject *k_old_buckets(const Call *call) {
-    PyArrayObject *x = typed_at(call, 0, NPY_OBJECT);
+    Strings x;
     int64_t count, size;
     const uint8_t *data;
-    if (!x || !PyArray_NDIM(x) || !whole_at(call, 1, &count) || count < 1) return NULL;
-    PyArrayObject *out = fresh(NPY_INT64, PyArray_NDIM(x), PyArray_DIMS(x));
+    if (!strings_at(call, 0, &x) || !whole_at(call, 1, &count) || count < 1) return NULL;
+    PyArrayObject *out = fresh(NPY_INT64, x.rank, x.sizes);
     int64_t *bucket = out ? PyArray_DATA(out) : NULL;
-    for (int64_t i = 0; out && i < PyArray_SIZE(x); i++) {
-        if (!bytes_at(x, i, &data, &size)) {
+    for (int64_t i = 0; out && i < x.count; i++) {
+        if (!bytes_at(&x, i, &data, &size)) {
             Py_DECREF((PyObject *)out);
             return NULL;
         }

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.base.dtypes import DType
+from actorflow.base.packed_strings import unpacked
 from actorflow.base.registry.kernel import kernel
 
 from ...io import decoding
@@ -16,8 +17,9 @@ from ...strings import hash as hashing
 from ...strings import numbers
 from ...strings.objects import as_arrays
 from ..library import function
+from .parts import Packs
 
-_OPTIONS: dict[str, Any] = {"device": "CPU", "library": "native"}
+_OPTIONS: dict[str, Any] = {"device": "CPU", "library": "native", "packed": "read"}
 _WORD = 2**64 - 1
 
 _buckets = function("buckets", lambda x, count: hashing.string_to_hash_bucket_fast(np, x, num_buckets=count))
@@ -60,10 +62,13 @@ def _plain(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 
 
 @kernel("AsString", can=_plain, **_OPTIONS)
-def as_string(xp: Any, x: Any, *, precision: int, scientific: bool, shortest: bool, width: int, fill: str) -> Any:
+def as_string(
+    xp: Any, x: Any, *, precision: int, scientific: bool, shortest: bool, width: int, fill: str, packs: Packs = ()
+) -> Any:
     letter = b"g" if shortest else b"e" if scientific else b"f"
     of_floats = x.dtype.kind == "f" or not (scientific or shortest or precision >= 0)
-    spelled = _spelled(x, letter, precision, width, fill.encode()) if of_floats else None
+    x = unpacked(x)
+    spelled = _spelled(x, letter, precision, width, fill.encode(), 0 in packs) if of_floats else None
     if spelled is not None:
         return spelled
     return numbers.as_string(
@@ -84,16 +89,18 @@ def decode_csv(
     use_quote_delim: bool,
     na_value: str,
     select_cols: tuple[int, ...],
+    packs: Packs = (),
 ) -> Any:
     picked = np.array(select_cols, np.int64) if select_cols else None
     defaults = tuple(map(as_arrays, record_defaults))
-    columns = _csv(records, field_delim.encode(), use_quote_delim, na_value.encode(), defaults, picked)
+    packed = tuple([port in packs for port in range(len(defaults))])
+    columns = _csv(records, field_delim.encode(), use_quote_delim, na_value.encode(), defaults, picked, packed)
     if columns is not None:
         return columns if len(columns) > 1 else columns[0]
     return decoding.decode_csv(
         xp,
-        records,
-        record_defaults,
+        unpacked(records),
+        unpacked(record_defaults),
         field_delim=field_delim,
         use_quote_delim=use_quote_delim,
         na_value=na_value,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from actorflow.base.packed_strings import unpacked
 from actorflow.base.registry.kernel import kernel
 
 from ...strings import elementwise
@@ -15,8 +16,9 @@ from ...strings.objects import single
 from ...strings.regex import class_of
 from ..library import function
 
+Packs: TypeAlias = "Collection[int]"
 _WHITE = b" \t\n\v\f\r"
-_OPTIONS: dict[str, Any] = {"device": "CPU", "library": "native"}
+_OPTIONS: dict[str, Any] = {"device": "CPU", "library": "native", "packed": "read"}
 
 
 # ---- parts
@@ -25,23 +27,23 @@ _split, _stripped, _cut = (function(name) for name in ("split", "stripped", "cut
 
 
 @kernel("StringSplit", **_OPTIONS)
-def string_split(xp: Any, x: Any, delimiter: Any, *, skip_empty: bool) -> Any:
-    parts = _split(x, single(delimiter), False, skip_empty, False, -1)
+def string_split(xp: Any, x: Any, delimiter: Any, *, skip_empty: bool, packs: Packs = ()) -> Any:
+    parts = _split(x, single(delimiter), False, skip_empty, False, -1, 1 in packs)
     return splitting.string_split(xp, x, delimiter, skip_empty=skip_empty) if parts is None else parts
 
 
 @kernel("StringSplitV2", **_OPTIONS)
-def string_split_v2(xp: Any, x: Any, sep: Any, *, maxsplit: int) -> Any:
+def string_split_v2(xp: Any, x: Any, sep: Any, *, maxsplit: int, packs: Packs = ()) -> Any:
     between = single(sep)
     parts = None
     if between or maxsplit:  # without a separator and a split a string stays as it is
-        parts = _split(x, between or _WHITE, bool(between), not between, bool(between), maxsplit)
+        parts = _split(x, between or _WHITE, bool(between), not between, bool(between), maxsplit, 1 in packs)
     return splitting.string_split_v2(xp, x, sep, maxsplit=maxsplit) if parts is None else parts
 
 
 @kernel("StringStrip", **_OPTIONS)
-def strip(xp: Any, x: Any) -> Any:
-    stripped = _stripped(x)
+def strip(xp: Any, x: Any, *, packs: Packs = ()) -> Any:
+    stripped = _stripped(x, 0 in packs)
     return elementwise.strip(xp, x) if stripped is None else stripped
 
 
@@ -50,9 +52,9 @@ def _of_bytes(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 
 
 @kernel("Substr", can=_of_bytes, **_OPTIONS)
-def substr(xp: Any, x: Any, pos: Any, size: Any, *, unit: str) -> Any:
-    parts = _cut(x, np.asarray(pos), np.asarray(size))
-    return elementwise.substr(xp, x, pos, size, unit=unit) if parts is None else parts
+def substr(xp: Any, x: Any, pos: Any, size: Any, *, unit: str, packs: Packs = ()) -> Any:
+    parts = _cut(x, np.asarray(pos), np.asarray(size), 0 in packs)
+    return elementwise.substr(xp, unpacked(x), pos, size, unit=unit) if parts is None else parts
 
 
 # ---- joints
@@ -61,26 +63,31 @@ _glued, _along, _segments = (function(name) for name in ("glued", "joined_along"
 
 
 @kernel("StringJoin", **_OPTIONS)
-def string_join(xp: Any, inputs: Any, *, separator: str) -> Any:
+def string_join(xp: Any, inputs: Any, *, separator: str, packs: Packs = ()) -> Any:
     shape = next((value.shape for value in inputs if value.ndim), ())
     whole = [value if value.ndim else np.broadcast_to(value, shape).copy() for value in inputs] if shape else inputs
-    joined = _glued(separator.encode(), *whole)
-    return elementwise.string_join(xp, inputs, separator=separator) if joined is None else joined
+    joined = _glued(separator.encode(), 0 in packs, *whole)
+    return elementwise.string_join(xp, unpacked(inputs), separator=separator) if joined is None else joined
 
 
 @kernel("ReduceJoin", **_OPTIONS)
-def reduce_join(xp: Any, x: Any, axes: Any, *, keep_dims: bool, separator: str) -> Any:
+def reduce_join(xp: Any, x: Any, axes: Any, *, keep_dims: bool, separator: str, packs: Packs = ()) -> Any:
     axis = int(np.reshape(axes, ())) if np.size(axes) == 1 else x.ndim
-    joined = _along(x, axis % x.ndim, separator.encode()) if -x.ndim <= axis < x.ndim else None
+    joined = _along(x, axis % x.ndim, separator.encode(), 0 in packs) if -x.ndim <= axis < x.ndim else None
     if joined is None:
-        return splitting.reduce_join(xp, x, axes, keep_dims=keep_dims, separator=separator)
-    return np.expand_dims(joined, axis) if keep_dims else joined
+        return splitting.reduce_join(xp, unpacked(x), axes, keep_dims=keep_dims, separator=separator)
+    if not keep_dims:
+        return joined
+    at = axis % x.ndim
+    return joined.reshape(*x.shape[:at], 1, *x.shape[at + 1 :])
 
 
 @kernel("UnsortedSegmentJoin", **_OPTIONS)
-def unsorted_segment_join(xp: Any, x: Any, ids: Any, count: Any, *, separator: str) -> Any:
-    joined = _segments(x, ids, int(count), separator.encode())
-    return splitting.unsorted_segment_join(xp, x, ids, count, separator=separator) if joined is None else joined
+def unsorted_segment_join(xp: Any, x: Any, ids: Any, count: Any, *, separator: str, packs: Packs = ()) -> Any:
+    joined = _segments(x, ids, int(count), separator.encode(), 0 in packs)
+    return (
+        splitting.unsorted_segment_join(xp, unpacked(x), ids, count, separator=separator) if joined is None else joined
+    )
 
 
 # ---- other characters
@@ -89,12 +96,12 @@ _replaced = function("classes_replaced")
 
 
 @kernel("RegexReplace", **_OPTIONS)
-def regex_replace(xp: Any, x: Any, pattern: Any, rewrite: Any, *, replace_global: bool) -> Any:
+def regex_replace(xp: Any, x: Any, pattern: Any, rewrite: Any, *, replace_global: bool, packs: Packs = ()) -> Any:
     characters = class_of(single(pattern))
     text = single(rewrite)
     replaced = None
     if characters is not None and b"\\" not in text:
-        replaced = _replaced(x, characters.members, characters.runs, text, not replace_global)
+        replaced = _replaced(x, characters.members, characters.runs, text, not replace_global, 0 in packs)
     return (
         elementwise.regex_replace(xp, x, pattern, rewrite, replace_global=replace_global)
         if replaced is None
@@ -112,14 +119,14 @@ def _of_ascii(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 
 
 @kernel("StringLower", can=_of_ascii, **_OPTIONS)
-def lower(xp: Any, x: Any, *, encoding: str) -> Any:
-    letters = _lowered(x, False)
+def lower(xp: Any, x: Any, *, encoding: str, packs: Packs = ()) -> Any:
+    letters = _lowered(x, False, 0 in packs)
     return elementwise.lower(xp, x, encoding=encoding) if letters is None else letters
 
 
 @kernel("StringUpper", can=_of_ascii, **_OPTIONS)
-def upper(xp: Any, x: Any, *, encoding: str) -> Any:
-    letters = _lowered(x, True)
+def upper(xp: Any, x: Any, *, encoding: str, packs: Packs = ()) -> Any:
+    letters = _lowered(x, True, 0 in packs)
     return elementwise.upper(xp, x, encoding=encoding) if letters is None else letters
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from actorflow.base.dtypes import DType
 from actorflow.base.registry import opdef, roles
+from actorflow.base.registry.kernel import PACKS
 from actorflow.base.registry.traits import Loop
 from actorflow.base.shapes import Shape, is_static, merge
 from actorflow.engine.device.base import Device
@@ -221,7 +222,8 @@ class Region:
         return folded(member, constants_here, lambda e: types[e][1], self._evaluate, _LARGEST)
 
     def _evaluate(self, member: Node, inputs: list[Any]) -> Any:
-        """Runs a member's kernel now; None if it can't run outside of a step."""
+        """Runs a member's kernel now; None if it can't run outside of a step. A constant is no packed string."""
+        member = replace(member, attrs={name: value for name, value in member.attrs.items() if name != PACKS})
         entry = kernel_of(member, self._device, ())
         if entry.takes_context or entry.takes_step or entry.is_async:
             return None

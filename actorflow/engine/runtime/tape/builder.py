@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.base.registry import opdef, roles
-from actorflow.base.registry.kernel import KernelDef
+from actorflow.base.registry.kernel import PACKS, KernelDef
 from actorflow.base.registry.series import SeriesStep, step_of
 from actorflow.base.shapes import Shape, is_static, num_elements
 from actorflow.engine.device.base import Device
@@ -201,6 +201,8 @@ class TapeBuilder(TapeWriter):
         keywords: dict[str, int] = {name: self.hold(member.attrs[name]) for name in entry.attrs}
         if entry.takes_context:
             keywords["ctx"] = self.hold(self._context_of(member))
+        if entry.takes_packs and PACKS in member.attrs:
+            keywords["packs"] = self.hold(member.attrs[PACKS])
         if buffer is not None:
             keywords["out"] = buffer
         return Instruction(
