@@ -1,7 +1,7 @@
 """Strings stay packed from kernel to kernel (`actorflow.base.packed_strings`).
 
-An output of strings may be packed if each consumer has a kernel that takes it so, and nobody else sees it. It is not fetched
-then, and goes into no loop, branch, variable, queue, Python function or other device. The pass marks the nodes at both ends of
+An output of strings may be packed if each consumer has a kernel that takes it so. Such an output is not fetched
+and goes into no loop, branch, variable, queue, Python function or other device. The pass marks the nodes at both ends of
 such an edge with the attribute `_packs`, the numbers of the outputs that may be packed. A marked kernel may give an array of
 objects all the same, and a kernel that takes packed strings takes both.
 
