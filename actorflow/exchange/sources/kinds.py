@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Mapping
 
 from actorflow.engine.formats import installed
@@ -15,9 +16,13 @@ from actorflow.exchange.sources.source import DEFAULT, Signatures, Source, Sourc
 from actorflow.graph.graph import Graph
 from actorflow.graph.graphdef.importing import import_graph_def
 from actorflow.graph.graphdef.protos import GraphDef, SignatureDef
+from actorflow.models.train.saving.checkpoints import latest_checkpoint
 from actorflow.models.train.saving.meta_graph import import_meta_graph, read_meta_graph
 
 _META = ".meta"
+_SUFFIXES = (_META, ".manifest", ".index")
+"""The files of a checkpoint that have its prefix and one ending."""
+_SHARD = re.compile(r"(?P<prefix>.+)(-[0-9a-f]{12}-\d{3,}-[^/]*\.safetensors|\.data-\d{5}-of-\d{5})")
 
 
 def _described(graph: Graph, messages: Mapping[str, SignatureDef]) -> dict[str, Signature]:
@@ -66,7 +71,21 @@ def _ends(graph: Graph) -> Signatures:
     return {DEFAULT: (inputs, outputs)}
 
 
+def _prefix(path: str) -> str | None:
+    """The prefix of the checkpoint that a path means: the prefix itself, one of its files, or a folder with checkpoints, of which
+    it is the latest. None for anything else, or a checkpoint whose graph is not beside it."""
+    prefixes = [path]
+    if os.path.isdir(path):
+        prefixes = [] if folders.contains_saved_model(path) else [latest_checkpoint(path) or ""]
+    elif os.path.isfile(path):
+        shard = _SHARD.fullmatch(path)
+        prefixes = [path.removesuffix(suffix) for suffix in _SUFFIXES if path.endswith(suffix)]
+        prefixes += [shard["prefix"]] if shard else []
+    return next((prefix for prefix in prefixes if prefix and os.path.isfile(prefix + _META)), None)
+
+
 def _checkpoint(path: str, tags: Collection[str], signatures: Signatures | None) -> Source:
+    path = _prefix(path) or path
     message = read_meta_graph(path + _META)
     graph = Graph()
     with graph.as_default():
@@ -75,7 +94,8 @@ def _checkpoint(path: str, tags: Collection[str], signatures: Signatures | None)
     if not declared:
         raise InvalidArgumentError(
             f"The checkpoint {path!r} has no signatures.",
-            hint="Name them: signatures={'serving_default': ({'x': 'x:0'}, {'y': 'y:0'})}, or write a saved model.",
+            hint="Name them: signatures={'serving_default': ({'x': 'x:0'}, {'y': 'y:0'})}; Saver.save(..., signatures=...) "
+            "writes them with a checkpoint.",
         )
     if saver is not None and installed.at(path) is None:
         raise NotFoundError(f"There is no checkpoint at {path!r}, only its graph.")
@@ -89,4 +109,4 @@ def _checkpoint(path: str, tags: Collection[str], signatures: Signatures | None)
 
 SAVED_MODEL = SourceKind("a folder with a saved model", folders.contains_saved_model, _saved_model)
 FROZEN = SourceKind("a frozen graph (.pb)", lambda path: path.endswith(".pb") and os.path.isfile(path), _frozen)
-CHECKPOINT = SourceKind("a checkpoint with its .meta file", lambda path: os.path.isfile(path + _META), _checkpoint)
+CHECKPOINT = SourceKind("a checkpoint with its .meta file", lambda path: _prefix(path) is not None, _checkpoint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -66,8 +67,8 @@ def read(path: str, tags: Collection[str] = ("serve",), signatures: Signatures |
     """The model at a path. It takes as long as a disk does.
 
     Args:
-        path: a folder with a saved model, a frozen graph (`.pb`), the prefix of a checkpoint that has its `.meta` file, an ONNX
-            file, or a file of a kind that a package adds.
+        path: a folder with a saved model, a frozen graph (`.pb`), the prefix of a checkpoint that has its `.meta` file, or one of
+            its files, or a folder, of which it is the latest; an ONNX file, or a file of a kind that a package adds.
         tags: the tags of the graph of a saved model.
         signatures: signatures, where the files have none, or others.
 
@@ -79,6 +80,11 @@ def read(path: str, tags: Collection[str] = ("serve",), signatures: Signatures |
     for kind in kinds():
         if kind.matches(path):
             return kind.read(path, tags, signatures)
+    if path.endswith(".safetensors") and os.path.isfile(path):
+        raise NotFoundError(
+            f"The file {path!r} has the values of variables, but there is no graph beside it.",
+            hint="Build the graph, and write it with the values: Saver.save(..., signatures=...), or a saved model.",
+        )
     raise NotFoundError(
         f"There is no model at {path!r}.",
         hint=f"A model is {', '.join(sorted(kind.name for kind in kinds()))}.",

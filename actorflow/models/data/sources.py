@@ -222,14 +222,20 @@ def _made(kind: str, spec: Spec, **keywords: Any) -> Dataset:
     return Dataset(DatasetNode(kind, spec, **keywords))
 
 
-def from_batches(generator: Callable[[], Any], specs: Any) -> Dataset:
+def from_batches(
+    generator: Callable[[], Any], specs: Any, *, ahead: int = _BATCHES_AHEAD, exact: bool = False
+) -> Dataset:
     """The elements of an ordinary generator that gives large elements, of which a thread keeps a few ahead.
 
     Args:
         generator: a function that gives an iterator.
         specs: a structure of `TensorSpec`.
+        ahead: how many elements the thread keeps.
+        exact: whether the elements are dicts of arrays of just these types and shapes, which no one writes later: they are
+            neither checked nor copied.
     """
-    return _made("generator", Spec(specs), function=PythonFunction.known(generator), options={"ahead": _BATCHES_AHEAD})
+    options: dict[str, Any] = {"ahead": ahead} | ({"exact": True} if exact else {})
+    return _made("generator", Spec(specs), function=PythonFunction.known(generator), options=options)
 
 
 def _sparse_slices(values: tuple[Any, ...], spec: Spec) -> Dataset:

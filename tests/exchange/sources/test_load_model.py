@@ -14,7 +14,7 @@ import actorflow.compat.v1 as tf
 from actorflow.errors import InvalidArgumentError, NotFoundError
 from actorflow.frontends.cli.main import main
 
-KINDS = ("saved_model", "standard", "frozen", "checkpoint", "onnx")
+KINDS = ("saved_model", "standard", "frozen", "checkpoint", "signed_checkpoint", "onnx")
 ROWS = np.arange(6, dtype=np.float32).reshape(2, 3)
 EXPECTED = ROWS @ np.full((3, 2), 2, np.float32) + 1
 
@@ -39,6 +39,8 @@ def write(kind: str, folder: Path) -> str:
                 Path(path).write_bytes(graph.SerializeToString())
             case "checkpoint":
                 tf.train.Saver().save(session, path)
+            case "signed_checkpoint":
+                tf.train.Saver().save(session, path, signatures={"serving_default": ({"x": x}, {"y": y})})
             case "onnx":
                 path += ".onnx"
                 tf.onnx.save(path, session, {"y": y}, {"x": x})
@@ -109,6 +111,55 @@ def test_a_signature_is_chosen(tmp_path: Path) -> None:
     ):
         af.load_model(path, signature="tripel")
     with pytest.raises(NotFoundError, match="no signature 'serving_default'"):
+        af.load_model(path)
+
+
+@pytest.mark.parametrize("form", ["standard", "tensor_bundle"])
+@pytest.mark.parametrize("part", ["folder", "prefix", "meta", "index", "shard"])
+def test_a_checkpoint_with_signatures_is_found_by_any_of_its_files(form: str, part: str, tmp_path: Path) -> None:
+    """Each signature is there under its name, and the latest checkpoint is that of a folder."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        factor = tf.get_variable("factor", initializer=0.0)
+        signatures = {"once": ({"x": x}, {"y": x * factor}), "factor": ({}, {"value": factor})}
+        saver = tf.train.Saver(format=form)
+        for step in (1, 2):
+            session.run(factor.assign(float(step)))
+            prefix = Path(saver.save(session, str(tmp_path / "model.ckpt"), global_step=step, signatures=signatures))
+    shard = next(
+        each for each in tmp_path.glob(f"{prefix.name}*") if each.suffix == ".safetensors" or ".data-" in each.name
+    )
+    index = prefix.with_name(prefix.name + (".manifest" if form == "standard" else ".index"))
+    path = {"folder": tmp_path, "prefix": prefix, "meta": f"{prefix}.meta", "index": index, "shard": shard}[part]
+    with af.load_model(path, signature="once") as model:
+        assert model.run(None, {"x": [3.0]})[0] == [6.0]
+    with af.load_model(path, signature="factor") as model:
+        assert model.run(["value"], {})[0] == 2.0
+
+
+def test_the_signatures_of_a_save_are_checked(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        session.run(tf.get_variable("w", initializer=1.0).initializer)
+        saver = tf.train.Saver()
+        with tf.Graph().as_default():
+            other = tf.placeholder(tf.float32, name="other")
+        for signatures, kind, message in (
+            ({"a": ({"x": x}, {})}, ValueError, "The signature 'a' has no outputs"),
+            ({"a": ({"x": "x:0"}, {"y": x})}, TypeError, "'x' of the signature 'a' is 'x:0', which is no tensor"),
+            ({"a": ({"x": other}, {"y": x})}, ValueError, "'x' of the signature 'a' is 'other:0' of another graph"),
+        ):
+            with pytest.raises(kind, match=message):
+                saver.save(session, str(tmp_path / "model"), signatures=signatures)
+        with pytest.raises(ValueError, match="write_meta_graph=True"):
+            saver.save(session, str(tmp_path / "model"), write_meta_graph=False, signatures={"a": ({"x": x}, {"y": x})})
+    assert graph is not None and not list(tmp_path.iterdir())
+
+
+def test_weights_without_a_graph_are_no_model(tmp_path: Path) -> None:
+    path = tmp_path / "weights.safetensors"
+    path.write_bytes(b"")
+    with pytest.raises(NotFoundError, match="has the values of variables, but there is no graph beside it"):
         af.load_model(path)
 
 

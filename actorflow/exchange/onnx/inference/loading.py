@@ -37,12 +37,14 @@ def load_model(
         [array([3., 3.], dtype=float32)]
 
     Args:
-        path: an ONNX file, a folder with a saved model, a frozen graph (`.pb`), or the prefix of a checkpoint that has its
-            `.meta` file. Packages add kinds, such as `.keras`.
+        path: an ONNX file, a folder with a saved model, a frozen graph (`.pb`), or a checkpoint that has its `.meta` file: its
+            prefix, one of its files, such as a shard in safetensors, or a folder, of which the latest is taken. Packages add
+            kinds, such as `.keras`.
         signature: the signature of a model that has several; `serving_default`, or the only signature, unless given. An ONNX
             file has a single signature.
         tags: the tags of the graph of a saved model.
-        signatures: signatures, where the file has none: `{"serving_default": ({"x": "x:0"}, {"y": "y:0"})}`.
+        signatures: signatures, where the file has none: `{"serving_default": ({"x": "x:0"}, {"y": "y:0"})}`. `Saver.save(...,
+            signatures=...)` writes them with a checkpoint.
         options, providers, batching, limits: see `af.onnx.InferenceSession`.
 
     Raises:

@@ -35,18 +35,23 @@ class Generator(Stage):
 
     Its state is how many elements it gave: a generator that goes on there is called again, and its first elements are dropped.
     The option `ahead` says how many elements a thread makes before they are asked for, where each is large. With the option
-    `goes_on` none are dropped: what it gave is given to no one again, such as the names of `SharedFiles`."""
+    `exact` they are dicts of arrays of those types, which no one writes: they are taken as they are. With the option `goes_on`
+    none are dropped: what it gave is given to no one again, such as the names of `SharedFiles`."""
 
     def setup(self) -> None:
         self.found: deque[Any] = deque()
         """Elements, errors and the end, as they came."""
         self.ahead = int(self.node.options.get("ahead", 0))
         """How many elements a thread makes at a time; 0 for as many as it makes in a moment."""
+        self.exact = sorted(self.node.spec.structure) if self.node.options.get("exact") else None
+        """The keys of elements that are taken as they are."""
         self.taken = 0
         self.drop = 0
         self.ended = False
         self.working = False
         self.generator: Any = None
+        self.waits = False
+        """Whether a pull waits for an element: only then does the thread wake the event loop."""
         self.news = asyncio.Event()
         self.asked = asyncio.Event()
         self.loop = asyncio.get_running_loop()
@@ -57,7 +62,10 @@ class Generator(Stage):
             while not self.found:
                 self.news.clear()
                 self._work()
-                await self.news.wait()
+                self.waits = True
+                if not self.found:  # the thread looks whether a pull waits when it has added an element
+                    await self.news.wait()
+                self.waits = False
             elements: list[Element] = []
             while self.found and len(elements) < most:
                 entry = self.found[0]
@@ -79,7 +87,11 @@ class Generator(Stage):
         """Adds what was found as an element, unless it is to be dropped or is the end. Raises its error."""
         if isinstance(entry, Failure):
             raise entry.error if isinstance(entry.error, OpError) else raised(self.node.function, entry.error)
-        if entry is not _END and self.taken >= self.drop:
+        if entry is _END or self.taken < self.drop:
+            return
+        if self.exact is not None:
+            elements.append(tuple([entry[key] for key in self.exact]))
+        else:
             elements.append(converted(entry, self.node.spec, f"the generator {self.node.function.name}"))
 
     def _leave(self, entry: Any) -> None:
@@ -146,7 +158,7 @@ class Generator(Stage):
     def _produce(self, generator: Any) -> None:
         """Takes elements of an ordinary generator, on a thread."""
         began = perf_counter()
-        for count in range(self.ahead or MOST_AHEAD):
+        for _ in range(self.ahead or MOST_AHEAD):
             try:
                 entry: Any = next(generator)
             except StopIteration:
@@ -160,7 +172,7 @@ class Generator(Stage):
             if entry is _END or isinstance(entry, Failure):
                 break
             late = not self.ahead and perf_counter() - began > BURST
-            if count == 0 or late or self.ahead:
+            if self.waits or late:
                 try:
                     self.loop.call_soon_threadsafe(self.news.set)
                 except RuntimeError:  # the loop is closed

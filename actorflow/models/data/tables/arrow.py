@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from actorflow.base.dtypes import as_dtype, string
 from actorflow.engine.eager.functions.signature import TensorSpec
 from actorflow.errors import InvalidArgumentError, NotFoundError, UnimplementedError
 
+_TEXT_BYTES = 32
 _ADVICE = "Leave it out with columns=[...], or cast it in the file."
 
 
@@ -130,11 +132,22 @@ def _filled(name: str, column: Any, spec: TensorSpec, fill: Mapping[str, Any]) -
     return values
 
 
-def in_sizes(batches: Iterable[Any], size: int, arrays: Callable[[Any], dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The arrays of record batches, in equal sizes; the last may be smaller. A batch of that size is not copied.
+def row_bytes(specs: Mapping[str, TensorSpec]) -> int:
+    """The bytes of a row, about: how long texts are is not known."""
+    sizes = [
+        (_TEXT_BYTES if spec.dtype is string else spec.dtype.size)
+        * math.prod(size or 1 for size in (spec.static_shape or ())[1:])
+        for spec in specs.values()
+    ]
+    return max(1, sum(sizes))
 
-    The arrays are joined, and not the record batches: schemas of several files may differ in what makes no other tensors, such as
-    the order of columns.
+
+def in_sizes(batches: Iterable[Any], size: int, arrays: Callable[[Any], dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The arrays of record batches, in equal sizes; the last may be smaller.
+
+    A record batch becomes arrays at once, however many batches it has. A batch is a view of them where it has half of their rows
+    at least, and else a copy: a view would keep all of them. The arrays are joined, and not the record batches: schemas of
+    several files may differ in what makes no other tensors, such as the order of columns.
 
     Args:
         batches: record batches.
@@ -144,12 +157,13 @@ def in_sizes(batches: Iterable[Any], size: int, arrays: Callable[[Any], dict[str
     parts: list[dict[str, Any]] = []
     rows = 0
     for batch in batches:
-        start = 0
+        whole, start = arrays(batch) if batch.num_rows else {}, 0
         while start < batch.num_rows:
-            part = batch.slice(start, size - rows)
-            start += part.num_rows
-            rows += part.num_rows
-            parts.append(arrays(part))
+            end = min(batch.num_rows, start + size - rows)
+            part = {name: values[start:end] for name, values in whole.items()}
+            parts.append(part if 2 * (end - start) >= batch.num_rows else {k: v.copy() for k, v in part.items()})
+            rows += end - start
+            start = end
             if rows == size:
                 yield _joined(parts)
                 parts, rows = [], 0
@@ -158,6 +172,10 @@ def in_sizes(batches: Iterable[Any], size: int, arrays: Callable[[Any], dict[str
 
 
 def _joined(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    if len(parts) == 1:
-        return parts[0]
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    """The rows of several parts, for everyone to read."""
+    joined = parts[0]
+    if len(parts) > 1:
+        joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    for values in joined.values():
+        values.flags.writeable = False
+    return joined

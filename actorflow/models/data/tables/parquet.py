@@ -12,12 +12,16 @@ from actorflow.base.process import machine
 from actorflow.errors import InvalidArgumentError, NotFoundError
 from actorflow.models.data.dataset import Dataset
 from actorflow.models.data.sources import from_batches
-from actorflow.models.data.tables.arrow import arrays_of, arrow_package, in_sizes, specs_of
+from actorflow.models.data.tables.arrow import arrays_of, arrow_package, in_sizes, row_bytes, specs_of
 from actorflow.models.data.tables.values import fills_of
 from actorflow.public import public
 
 _ROWS = 1024
 """The rows of a batch where none are asked for."""
+_READ_BYTES, _READ_ROWS = 1 << 20, 1 << 16
+"""About how much of a file is read at a time: calls for single batches would cost more than their rows."""
+_AHEAD_BYTES, _MOST_AHEAD = 2 << 20, 64
+"""About how much a thread keeps ahead of those who pull, in whole batches."""
 
 
 @public("af.data")
@@ -59,7 +63,8 @@ class ArrowDataset(Dataset):
         def arrays() -> Iterator[dict[str, Any]]:
             return in_sizes(batches(), batch_size or _ROWS, lambda batch: arrays_of(batch, specs, values))
 
-        whole = from_batches(arrays, dict(specs))
+        ahead = _AHEAD_BYTES // (row_bytes(specs) * (batch_size or _ROWS))
+        whole = from_batches(arrays, dict(specs), ahead=min(max(ahead, 2), _MOST_AHEAD), exact=True)
         super().__init__((whole if batch_size is not None else whole.unbatch()).node)
 
 
@@ -96,11 +101,13 @@ class ParquetDataset(ArrowDataset):
         with _opened(names[0]) as first:
             schema = first.schema_arrow
         read = list(schema.names if columns is None else columns)
+        size = batch_size or _ROWS
+        rows = max(size, min(_READ_ROWS, _READ_BYTES // row_bytes(specs_of(schema, columns))) // size * size)
 
         def batches() -> Iterator[Any]:
             for name in names:
                 with _opened(name) as file:
-                    yield from file.iter_batches(batch_size or _ROWS, columns=read)
+                    yield from file.iter_batches(rows, columns=read)
 
         super().__init__(schema, batches, batch_size=batch_size, columns=columns, fill=fill)
 

@@ -12,4 +12,5 @@ objects.py           the variables of a program's objects, each by the way to it
 object_graph.py      TensorFlow's checkpoints of objects: their keys, and the message that says which object has which
 saved_variables.py   variables by the names that they have in a checkpoint, with their slices
 saver.py             `Saver`: saves variables to checkpoints, restores them, and keeps as many as are wanted (`tf.train.Saver`)
+signatures.py        the names of inputs and outputs that go into a checkpoint's `.meta` file
 """

@@ -50,11 +50,12 @@ from actorflow.models.train.saving.saved_variables import (
     named_variables,
     tasks_with_state,
 )
+from actorflow.models.train.saving.signatures import signature_messages
 from actorflow.pending_calls import pending_if_awaited
 from actorflow.public import public
 
 if TYPE_CHECKING:
-    from actorflow.graph.graphdef.protos import MetaGraphDef, SaverDef
+    from actorflow.graph.graphdef.protos import MetaGraphDef, SaverDef, SignatureDef
 
 
 T = TypeVar("T")
@@ -309,6 +310,7 @@ class Saver:
         *,
         consistent: bool = False,
         taken: Callable[[], object] | None = None,
+        signatures: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] | None = None,
     ) -> Any:
         """Saves the variables of a session; gives the checkpoint's path. To be awaited with an asynchronous session.
 
@@ -331,12 +333,16 @@ class Saver:
                 each step's effects are in the checkpoint entirely or not at all. Without it, a step that runs may be
                 halfway.
             taken: a function that is called when the values are taken; later changes are not in the checkpoint.
+            signatures: the names under which `af.load_model` and `actorflow serve` find tensors of the graph, as (inputs,
+                outputs) for each use: `{"serving_default": ({"x": x}, {"y": y})}`. They are written with the graph.
 
         Raises:
             FailedPreconditionError: variables have no value; all are named.
             AbortedError: a connection between tasks ended during the save, and the values that were taken are gone with
                 it.
-            ValueError: the path can't be that of checkpoints, or latest_filename has a folder.
+            ValueError: the path can't be that of checkpoints, or latest_filename has a folder; or a signature has no outputs or a
+                tensor of another graph, or there are signatures and no file for them.
+            TypeError: a signature names something that is no tensor.
             OpError: writing failed. Earlier checkpoints are unchanged.
         """
         if sess is None:
@@ -350,9 +356,17 @@ class Saver:
         if not path or taken_name:
             raise ValueError(f"{path!r} can't be the path of checkpoints: it has to end in a name of its own.")
         suffix = meta_graph_suffix if write_meta_graph else None
-        return _perform(
-            sess, lambda s: self._save(s, path, global_step, latest_filename, suffix, write_state, consistent, taken)
-        )
+        if signatures and suffix is None:
+            raise ValueError("Signatures are written with the graph, so they need write_meta_graph=True.")
+        self.build()
+        messages = signature_messages(signatures or {}, self._graph)
+
+        def save(opened: Session) -> Any:
+            return self._save(
+                opened, path, global_step, latest_filename, suffix, write_state, consistent, taken, messages
+            )
+
+        return _perform(sess, save)
 
     async def _save(
         self,
@@ -364,8 +378,8 @@ class Saver:
         write_state: bool,
         consistent: bool,
         taken: Callable[[], object] | None,
+        signatures: Mapping[str, SignatureDef],
     ) -> str:
-        self.build()
         if self._save_op is None:
             return ""
         session._engine.allow_files(_files_of(path))
@@ -392,7 +406,7 @@ class Saver:
 
             def finish() -> None:
                 if meta_suffix is not None:
-                    self._write_graph(path, meta_suffix)
+                    self._write_graph(path, meta_suffix, signatures)
                 if write_state:
                     self._note(path, latest_filename, meta_suffix or "meta")
 
@@ -400,12 +414,18 @@ class Saver:
                 await machine.on_thread(finish)
         return path
 
-    def _write_graph(self, path: str, suffix: str) -> None:
+    def _write_graph(self, path: str, suffix: str, signatures: Mapping[str, SignatureDef]) -> None:
         try:
             data = self._meta_graph_bytes()
         except (TypeError, ValueError) as error:  # a node with a Python function, say
             warn("the graph can't be stored beside its checkpoint", reason=str(error))
             return
+        if signatures:
+            from actorflow.graph.graphdef.protos import MetaGraphDef
+
+            data += MetaGraphDef(
+                signature_def=signatures
+            ).SerializeToString()  # messages that follow each other are merged
         installed.small_files().write(folder_of(path), f"{path.rpartition('/')[2]}.{suffix}", data)
 
     def _meta_graph_bytes(self) -> bytes:
