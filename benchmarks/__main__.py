@@ -95,7 +95,12 @@ def show(result: Result) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Returns 1 where something crashed, 2 where nothing could start. A missed target is a result, not an error."""
-    arguments = arguments_of(sys.argv[1:] if argv is None else argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    if words[:1] == ["compare"]:
+        from benchmarks.compare import command
+
+        return command.main(words[1:])
+    arguments = arguments_of(words)
     try:
         families = chosen(arguments.names)
     except KeyError as error:

@@ -272,7 +272,7 @@ class BaseChannel(ABC):
         if self.ended is None:
             self.core.close(code, reason)
             self._transmit()
-            self._finish(anyio.ClosedResourceError(), keep=False)
+            self._finish(anyio.ClosedResourceError(*[reason] * (reason != "closed")), keep=False)
         self.core.inbox.clear()
         self._messages.clear()
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import anyio
 
 from actorflow.cluster.client.in_flight import InFlightSteps
+from actorflow.cluster.wire.failures import link_is_closed
 from actorflow.cluster.wire.links import TaskLink
 from actorflow.cluster.wire.messages import RunPart, RunPlan
 from actorflow.engine.passes.compile import RunSignature
@@ -43,7 +44,7 @@ class RemoteStepCaller:
         try:
             self._tokens.send(FETCH + index, self._step, b"", DEAD if isinstance(value, OpError) else value)
         except anyio.ClosedResourceError as error:
-            raise UnavailableError(f"The link to {self._tokens.peer.identity.task} is being closed.") from error
+            raise link_is_closed(self._tokens.peer.identity.task, error) from error
 
 
 class StepMember(Protocol):
@@ -176,4 +177,4 @@ class RemotePartialStep(PartialStep):
         try:
             self._link.tokens.send(FEED + index, self._request.step, b"", value)
         except anyio.ClosedResourceError as error:
-            raise UnavailableError("The link to the master is being closed.") from error
+            raise link_is_closed(self._link.task, error) from error

@@ -14,6 +14,7 @@ import anyio
 import msgpack
 
 from actorflow.cluster.partial_run import FEED, FETCH, RemoteStepCaller
+from actorflow.cluster.wire.failures import link_is_closed
 from actorflow.cluster.wire.links import TaskLink
 from actorflow.cluster.wire.messages import RunPart, RunPlan, Within
 from actorflow.cluster.wire.rpc import WaitingForReply
@@ -24,7 +25,7 @@ from actorflow.engine.runtime.diagnostics.trace import Trace, task_of
 from actorflow.engine.runtime.event_loops.step_result import StepResult
 from actorflow.engine.session.partial.execution import StepCaller
 from actorflow.engine.transport.base import Channel
-from actorflow.errors import InternalError, InvalidArgumentError, UnavailableError
+from actorflow.errors import InternalError, InvalidArgumentError
 from actorflow.graph.node import TensorId
 
 _DEVICE, _BEGUN, _ENDED, _ARRIVED, _READY = 2, 3, 4, 6, 7
@@ -222,7 +223,7 @@ def _send_others(tokens: Channel, first: int, step: int, values: Sequence[Any], 
             if index >= len(forms) or forms[index] is None:
                 tokens.send(first + index, step, b"", value)
     except anyio.ClosedResourceError as error:
-        raise UnavailableError(f"The link to {tokens.peer.identity.task} is being closed.") from error
+        raise link_is_closed(tokens.peer.identity.task, error) from error
     return True
 
 

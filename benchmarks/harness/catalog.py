@@ -38,6 +38,7 @@ FAMILIES = {
     "loop_lag": "engine.loop_lag",
     "concurrency": "engine.concurrency",
     "clients": "engine.clients",
+    "tables": "exchange.tables",
     "awaiting": "exchange.awaiting",
     "serving": "frontends.serving",
     "serving_bodies": "frontends.serving_bodies",

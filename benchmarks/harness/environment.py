@@ -25,10 +25,16 @@ OTHER_PEERS = {
     "keras_steps": ("TensorFlow", "BENCH_KERAS_PYTHON", ".venv/bin/python"),
     "onnx_models": ("onnxruntime", "BENCH_ONNX_PYTHON", ".venv/bin/python"),
     "awaiting": ("onnxruntime", "BENCH_ONNX_PYTHON", ".venv/bin/python"),
+    "tables": ("pyarrow", "BENCH_TABLES_PYTHON", ".venv/bin/python"),
     "serving": ("onnxruntime", "BENCH_SERVING_PYTHON", ".venv/bin/python"),
 }
 """Families with a peer of their own: what it is, what names its interpreter, and which one that is by default."""
-_PEERS = {"TensorFlow": ("tensorflow-cpu", "tensorflow"), "PyTorch": ("torch",), "onnxruntime": ("onnxruntime",)}
+_PEERS = {
+    "TensorFlow": ("tensorflow-cpu", "tensorflow"),
+    "PyTorch": ("torch",),
+    "onnxruntime": ("onnxruntime",),
+    "pyarrow": ("pyarrow",),
+}
 """The packages that a peer may come in."""
 
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100

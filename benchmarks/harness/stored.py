@@ -130,11 +130,17 @@ def table(documents: Sequence[Mapping[str, Any]]) -> str:
 
 
 def write_table(folder: Path = FOLDER) -> Path:
-    """Makes `README.md` of all files of the folder, in the order of the families."""
+    """Makes `README.md` of all files of the folder, in the order of the families, and of the comparison of servers."""
     files = [folder / f"{family}.json" for family in catalog.FAMILIES]
     documents = [json.loads(file.read_text(encoding="utf-8")) for file in files if file.exists()]
+    text = table(documents)
+    compared = folder / "compare.json"
+    if compared.exists():
+        from benchmarks.compare.report import section
+
+        text += f"\n## compare\n\n{section(json.loads(compared.read_text(encoding='utf-8')))}\n"
     path = folder / "README.md"
-    path.write_text(table(documents), encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     return path
 
 

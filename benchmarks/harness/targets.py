@@ -56,6 +56,8 @@ TARGETS: Mapping[str, Target] = {
     "eager/tape": Target(0.2),
     "eager/mlp_step": Target(0.5),
     "eager/mlp_function": Target(0.6),
+    **{f"tables/pyarrow_{size}": Target(1.25) for size in (1024, 4096, 16384)},
+    "tables/datasets_1024": Target(0.667),
     "datasets/records": Target(0.8),
     "datasets/records_batched": Target(0.8),
     "datasets/coroutines": _value(1.1),

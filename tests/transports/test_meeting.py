@@ -9,7 +9,9 @@ import anyio.lowlevel
 import pytest
 from channels import pair
 
+from actorflow.cluster.wire.links import TaskLink
 from actorflow.cluster.worker.remote_rendezvous import RemoteRendezvous, Route
+from actorflow.engine.transport.errors import PeerLost
 from actorflow.errors import UnavailableError
 from actorflow.transports.local import LocalRendezvous
 
@@ -39,3 +41,25 @@ async def test_f63_a_link_that_is_closed_is_unavailable_whatever_a_step_does_wit
             with pytest.raises(UnavailableError, match="is being closed"):
                 use()
                 raise heard[-1]
+
+
+async def test_a_link_whose_peer_is_lost_says_so_whatever_a_step_does_with_it() -> None:
+    """The channel for tensors is closed because the other one has lost its peer: a step that uses it learns why."""
+    async with pair("local") as control, pair("local") as tensors:
+        link = TaskLink(control.client)
+        link.carry(tensors.client)
+        task = link.task
+        meeting = RemoteRendezvous(STEP, LocalRendezvous(), {"edge": Route(tensors.client, EDGE)})
+        heard: list[Any] = []
+        meeting.expect("edge", b"1", lambda token, error: heard.append(error))
+        lost = PeerLost(f"The connection to {task} broke: its process has ended or hangs.")
+        control.client.lost(lost)
+        for use in (
+            lambda: meeting.send("edge", None),
+            lambda: meeting.expect("edge", b"3", lambda token, error: heard.append(error)),
+        ):
+            with pytest.raises(UnavailableError, match="has ended or hangs") as caught:
+                use()
+                raise heard[-1]
+            assert task in str(caught.value) and f"{task} does not answer" in str(caught.value)
+        assert f"{task} does not answer" in str(heard[0])

@@ -11,7 +11,7 @@ import anyio
 
 from actorflow import errors
 from actorflow.base.reports.tracebacks import says_all, theirs
-from actorflow.errors import OpError, UnavailableError, UnknownError, Where
+from actorflow.errors import OpError, UnavailableError, UnknownError, Where, with_topic
 
 _MOST_TEXT = 16 * 1024
 _PLAIN = ("TypeError", "ValueError", "KeyError", "UnknownNameError")
@@ -43,6 +43,23 @@ def encode_error(error: BaseException) -> dict[str, Any]:
         lines = traceback.format_exception(type(cause), cause, theirs(cause))
         record["traceback"] = _text("".join(lines)[-_MOST_TEXT:])
     return record
+
+
+def link_is_closed(task: str, error: BaseException) -> UnavailableError:
+    """The error of a step whose link is closed, by this side or the other.
+
+    Args:
+        task: the task at its other end.
+        error: how its channel has ended; the text of it says why, if that is known.
+    """
+    why = f": {error}".rstrip(".") if str(error) else ""
+    return UnavailableError(
+        f"The link to {task} is being closed, by this task or by {task}{why}.",
+        hint=with_topic(
+            f"The process of {task} has ended, hangs, or can't be reached; the next run tries to reach it again.",
+            "task-is-lost",
+        ),
+    )
 
 
 def _class_of(error: BaseException) -> str:

@@ -83,8 +83,13 @@ class TaskLink:
         """Takes `tokens` for tensors and requests from now on. Its end is the end of the link, and the other way round."""
         self.tokens = tokens
         self.rpc.carry(tokens)
-        tokens.on_end(lambda error: self.control.close("its channel for tensors has ended"))
-        self.control.on_end(lambda error: tokens.close("its first channel has ended"))
+        tokens.on_end(lambda error: self.control.close(self._ended("its channel for tensors has ended", error)))
+        self.control.on_end(lambda error: tokens.close(self._ended("its first channel has ended", error)))
+
+    def _ended(self, what: str, error: BaseException) -> str:
+        """Why the other channel is closed: with the cause, if the peer was lost."""
+        is_lost = isinstance(error, anyio.BrokenResourceError) and bool(str(error))
+        return f"{what}, because {self.task} does not answer: {error}" if is_lost else what
 
     async def call(self, request: Request, *, timeout: float | None = None) -> Any:
         """See `Rpc.call`."""

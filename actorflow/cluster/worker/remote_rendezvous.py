@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 
+from actorflow.cluster.wire.failures import link_is_closed
 from actorflow.cluster.wire.links import TaskLink
 from actorflow.cluster.wire.signatures import Form
 from actorflow.cluster.worker.task_partition import TaskPartition
@@ -30,9 +31,8 @@ _CLOSED = (anyio.ClosedResourceError, anyio.EndOfStream)
 """How a channel says that it was closed in good order: no error of the graph, and none that a program should have to know."""
 
 
-def _unavailable(route: Route) -> UnavailableError:
-    peer = route.channel.peer.identity.task
-    return UnavailableError(f"The link to {peer} is being closed, by this task or by {peer}.")
+def _unavailable(route: Route, error: BaseException) -> UnavailableError:
+    return link_is_closed(route.channel.peer.identity.task, error)
 
 
 class RemoteRendezvous:
@@ -61,7 +61,7 @@ class RemoteRendezvous:
             try:
                 route.channel.send(route.edge, self._step, tag, token, lossy=lossy)
             except _CLOSED as error:
-                raise _unavailable(route) from error
+                raise _unavailable(route, error) from error
 
     async def recv(self, key: str, tag: bytes = b"") -> Any:
         route = self._routes.get(key)
@@ -70,7 +70,7 @@ class RemoteRendezvous:
         try:
             return await route.channel.recv(route.edge, self._step, tag)
         except _CLOSED as error:
-            raise _unavailable(route) from error
+            raise _unavailable(route, error) from error
 
     def expect(self, key: str, tag: bytes, callback: Callback) -> None:
         route = self._routes.get(key)
@@ -80,14 +80,14 @@ class RemoteRendezvous:
 
         def arrived(token: Any, error: BaseException | None) -> None:
             if isinstance(error, _CLOSED):
-                cause, error = error, _unavailable(route)
+                cause, error = error, _unavailable(route, error)
                 error.__cause__ = cause
             callback(token, error)
 
         try:
             route.channel.expect(route.edge, self._step, tag, arrived)
         except _CLOSED as error:
-            raise _unavailable(route) from error
+            raise _unavailable(route, error) from error
 
     def abort(self, error: BaseException) -> None:
         self._local.abort(error)

@@ -67,8 +67,8 @@ def read(path: str, tags: Collection[str] = ("serve",), signatures: Signatures |
     """The model at a path. It takes as long as a disk does.
 
     Args:
-        path: a folder with a saved model, a frozen graph (`.pb`), the prefix of a checkpoint that has its `.meta` file, or one of
-            its files, or a folder, of which it is the latest; an ONNX file, or a file of a kind that a package adds.
+        path: a folder with a saved model, a frozen graph (`.pb`), a checkpoint that has its `.meta` file, an ONNX file, or a file
+            of a kind that a package adds. A checkpoint is found by its prefix, by any of its files, or by its folder.
         tags: the tags of the graph of a saved model.
         signatures: signatures, where the files have none, or others.
 

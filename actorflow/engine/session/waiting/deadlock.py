@@ -5,6 +5,7 @@ An error is for what is certain. A wait for a queue never is: another run may fi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -28,8 +29,21 @@ class WaitingStep:
     lines: Sequence[str]
 
 
+_FOLLOWS = re.compile(r"\) waits for (control )?input [^ ]")
+"""A line of a node that waits for other nodes of its task."""
+
+
+def _rank(group: Sequence[str]) -> int:
+    """The place of a node's lines: causes, waits for nodes, waits for tensors of other tasks, and how many were left out."""
+    first = group[0]
+    if first.startswith("... and "):
+        return 3
+    return 2 if " (_Recv, " in first else 1 if _FOLLOWS.search(first) else 0
+
+
 def joined(lines: Iterable[Sequence[str]]) -> list[str]:
-    """One step's report from those of its tasks. A wait for another task's tensor comes last, and no line twice."""
+    """One step's report from those of its tasks. A cause, a node that waits for no other node, comes first, on any task. A wait
+    for another task's tensor comes last, and no line twice."""
     groups: dict[tuple[str, ...], None] = {}
     for some in lines:
         group: list[str] = []
@@ -40,7 +54,7 @@ def joined(lines: Iterable[Sequence[str]]) -> list[str]:
             group.append(line)
         if group:
             groups[tuple(group)] = None
-    return [line for group in sorted(groups, key=lambda group: " (_Recv, " in group[0]) for line in group]
+    return [line for group in sorted(groups, key=_rank) for line in group]
 
 
 def warn(step: WaitingStep) -> None:

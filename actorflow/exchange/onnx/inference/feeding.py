@@ -88,7 +88,8 @@ def _converted(argument: NodeArg, dtype: DType, value: Any) -> Any:
             limits = np.iinfo(dtype.numpy_dtype)
             if int(array.min()) < limits.min or int(array.max()) > limits.max:
                 raise _refusal(argument, value, f"Feed numbers from {limits.min} to {limits.max}.")
-        return array.astype(dtype.numpy_dtype)
+        with np.errstate(over="ignore"):  # numbers beyond the type are infinite, as in a request
+            return array.astype(dtype.numpy_dtype)
     return array
 
 

@@ -37,9 +37,9 @@ def load_model(
         [array([3., 3.], dtype=float32)]
 
     Args:
-        path: an ONNX file, a folder with a saved model, a frozen graph (`.pb`), or a checkpoint that has its `.meta` file: its
-            prefix, one of its files, such as a shard in safetensors, or a folder, of which the latest is taken. Packages add
-            kinds, such as `.keras`.
+        path: an ONNX file, a folder with a saved model, a frozen graph (`.pb`), or a checkpoint that has its `.meta` file.
+            A checkpoint is found by its prefix, by any of its files, such as a shard in safetensors, or by its folder, which
+            means the latest. Packages add kinds, such as `.keras`.
         signature: the signature of a model that has several; `serving_default`, or the only signature, unless given. An ONNX
             file has a single signature.
         tags: the tags of the graph of a saved model.

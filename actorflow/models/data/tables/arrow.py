@@ -145,8 +145,8 @@ def row_bytes(specs: Mapping[str, TensorSpec]) -> int:
 def in_sizes(batches: Iterable[Any], size: int, arrays: Callable[[Any], dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The arrays of record batches, in equal sizes; the last may be smaller.
 
-    A record batch becomes arrays at once, however many batches it has. A batch is a view of them where it has half of their rows
-    at least, and else a copy: a view would keep all of them. The arrays are joined, and not the record batches: schemas of
+    A record batch becomes arrays at once, however many batches it has. A batch with half of their rows is a view of them, a
+    smaller batch a copy: a view would keep all of them. The arrays are joined, and not the record batches: schemas of
     several files may differ in what makes no other tensors, such as the order of columns.
 
     Args:
