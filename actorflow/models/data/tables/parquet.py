@@ -20,7 +20,7 @@ _ROWS = 1024
 """The rows of a batch where none are asked for."""
 _READ_BYTES, _READ_ROWS = 1 << 20, 1 << 16
 """About how much of a file is read at a time: calls for single batches would cost more than their rows."""
-_AHEAD_BYTES, _MOST_AHEAD = 2 << 20, 64
+_AHEAD_BYTES, _MOST_AHEAD = 8 << 20, 64
 """About how much a thread keeps ahead of those who pull, in whole batches."""
 
 
