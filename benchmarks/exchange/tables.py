@@ -1,7 +1,7 @@
 """Rows of a Parquet file as batches of arrays, by `ParquetDataset`, beside pyarrow alone and beside the package datasets.
 
-The file has 400,000 rows of six float32 columns and two of int64, in row groups of 100,000; datasets reads a tenth of them. pyarrow's side reads record
-batches and makes an array of each column, as a program would.
+The file has 400,000 rows of six float32 columns and two of int64, in row groups of 100,000; that for datasets has a tenth.
+pyarrow's side reads record batches and makes an array of each column, as a program would.
 """
 
 from __future__ import annotations
