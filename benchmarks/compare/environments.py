@@ -60,10 +60,10 @@ def _purelib(python: Path) -> str:
 
 
 def versions(server: Server) -> dict[str, str]:
-    """The versions of a server's packages, and of its onnxruntime."""
+    """The versions of a server's packages."""
     if not server.packages:
         return {}
     ended = subprocess.run([str(interpreter(server)), "-c", _VERSIONS], capture_output=True, text=True, check=True)
     there: dict[str, str] = json.loads(ended.stdout)
-    names = dict.fromkeys([*(package.partition("[")[0] for package in server.packages), "onnxruntime"])
+    names = [package.partition("[")[0] for package in server.packages]
     return {name: there[name] for name in names if name in there}

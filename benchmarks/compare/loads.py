@@ -20,7 +20,7 @@ _REFUSALS = (429, 503)
 
 @dataclass(slots=True)
 class Answers:
-    """What clients got: the seconds of good answers, the ends of good answers, and how many of each other status."""
+    """The answers that clients got: the seconds of good answers, the ends of good answers, and how many of each other status."""
 
     seconds: list[float] = field(default_factory=list)
     ends: list[float] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Answers:
 
 
 class Clients:
-    """Clients that each ask again when they have their answer, and connect anew when they lose their connection."""
+    """Clients that each ask again when they have their answer, and connect again when they lose their connection."""
 
     def __init__(self, port: int, request: bytes) -> None:
         self._port, self._request = port, request

@@ -88,7 +88,7 @@ def figures(server: Server, path: Path, model: Model, lengths: Lengths, storms: 
 
 @dataclass(frozen=True, slots=True)
 class _Steady:
-    """What clients got, in how many seconds, and the processor time that it took the server."""
+    """The answers that clients got, in how many seconds, and the processor time that it took the server."""
 
     answers: loads.Answers
     seconds: float
@@ -171,7 +171,7 @@ def _left(processes: Processes, port: int, request: bytes) -> float:
 
 
 async def _reloaded(server: Server, place: Place, request: bytes) -> dict[str, float]:
-    """What clients get while the server takes its file anew, or is restarted."""
+    """The answers to clients while the server takes its file again, or is restarted."""
     with contextlib.ExitStack() as stack:
         processes = stack.enter_context(_started(server, place, request, {}))[0]
         begun = time.monotonic()

@@ -1,4 +1,4 @@
-"""What a server of the comparison is."""
+"""The description of a server of the comparison."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a server runs: the interpreter of its environment, a folder for its files, and its port."""
+    """The place of a server: the interpreter of its environment, a folder for its files, and its port."""
 
     python: Path
     folder: Path
@@ -67,7 +67,7 @@ class Server:
         bodies: what is sent for an array, by the kind `json` or `binary`.
         program: the file in `programs` that its user writes; empty where a command is enough.
         prepare: writes files beside the model, before the start.
-        reload: makes the running server take its file anew, by its first process if need be; blocks until it is done. None where
+        reload: makes the running server take its file again, by its first process if need be; blocks until it is done. None where
             one restarts it.
         environment: variables of its processes.
         has_actorflow: whether its environment has, beside its packages, what the interpreter of the comparison has.
