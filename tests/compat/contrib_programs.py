@@ -5,6 +5,8 @@ A program gets the module `tf`. Its variables take values that go by their order
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -345,3 +347,19 @@ def vocabularies(tf: Any) -> dict[str, Any]:
     ids = np.array(list(processor.fit_transform(["the cat sat", "the dog's bone is old now", ""])))
     more = np.array(list(processor.transform(["a cat is new"])))
     return {"ids": ids, "more": more, "size": len(processor.vocabulary_), "back": next(iter(processor.reverse(ids)))}
+
+
+@program
+def page_of_embeddings(tf: Any) -> dict[str, Any]:
+    projector = tf.contrib.tensorboard.plugins.projector
+    config = projector.ProjectorConfig(model_checkpoint_path="model.ckpt")
+    words = config.embeddings.add()
+    words.tensor_name, words.metadata_path, words.bookmarks_path, words.tensor_path = "words", 'a "b".tsv', "c", "d"
+    words.tensor_shape.extend([3, 4])
+    words.sprite.image_path = "digits.png"
+    words.sprite.single_image_dim.extend([28, 28])
+    config.embeddings.add().tensor_name = "more"
+    with tempfile.TemporaryDirectory() as folder:
+        projector.visualize_embeddings(tf.summary.FileWriter(folder), config)
+        with open(os.path.join(folder, "projector_config.pbtxt")) as file:
+            return {"text": file.read(), "bytes": list(config.SerializeToString())}

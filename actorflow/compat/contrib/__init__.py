@@ -16,7 +16,8 @@ parts.py        `part`: how a part finds its names
 predictor.py    functions of arrays from a SavedModel or an estimator
 rnn/            cells and wrappers of cells
 seq2seq/        decoders, attention, beam search
-slim/           loops of training and evaluation
+slim/           readers, loops of training and evaluation
+tensorboard/    the settings of TensorBoard's page of embeddings
 tpu.py          `TPUEstimator` without a TPU
 training/       settings of models, operations that train
 transforming.py  transformations of data sets
@@ -42,6 +43,7 @@ _PARTS = (
     "rnn",
     "seq2seq",
     "slim",
+    "tensorboard",
     "tpu",
     "training",
 )

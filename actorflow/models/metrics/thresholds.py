@@ -40,7 +40,7 @@ def counts_at(
     """
     tensor = convert_to_tensor(predictions)
     message = "predictions must be in [0, 1]"
-    low, high = constant(0.0, tensor.dtype), constant(1.0, tensor.dtype)
+    low, high = constant(0, tensor.dtype), constant(1, tensor.dtype)
     with on(assert_greater_equal(tensor, low, message=message), assert_less_equal(tensor, high, message=message)):
         predicted, truth, weighed = same_rank(cast(tensor, float32), as_bools(labels), weights)
         flat = reshape(predicted, [1, -1])
