@@ -382,7 +382,7 @@ class RemoteEngine(StepCounts):
         except OpError as error:
             return {step: [f"{self.target.address} does not tell: {error.message}"] for step in flying}
         seen = [WaitingStep(step, idle, lines) for step, idle, lines in rows if step in flying]
-        self._deadlock.look(seen)
+        self._deadlock.look(seen, self.count)
         return {report.step: report.lines for report in seen}
 
     async def close(self) -> None:

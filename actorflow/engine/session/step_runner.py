@@ -380,7 +380,7 @@ class StepRunner(StepCounts):
         self._looking = None
         assert self._loop is not None and self.deadlock is not None
         waits = any(step.idle is not None for step in self.running.values())  # a report of all takes its time
-        if waits and not self.closed and self.deadlock.look(self.look()):
+        if waits and not self.closed and self.deadlock.look(self.look(), self.count):
             self._looking = self._loop.call_later(self.deadlock.after, self._look_for_deadlock)
         stuck = in_a_circle(self.running.values()) if self.deadlock.ends_circles else ()
         if stuck:

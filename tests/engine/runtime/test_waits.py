@@ -293,6 +293,7 @@ async def test_a_step_for_which_a_thread_works_does_not_stand_still(
         release.set()
         await running
         steps._look_for_deadlock()
+        steps._look_for_deadlock()
         assert len(stands_still) == 1, "the queue is told, when nothing else runs"
         await stopped(running_too)
     finally:
@@ -345,13 +346,40 @@ def test_a_step_that_runs_may_end_the_waits_of_others(caplog: pytest.LogCaptureF
         ("take (Op) waits", "  filled by: put (x)"),
         ("get (Op) waits", "  filled by: nothing in this graph"),
     )
-    assert deadlock.look([WaitingStep(1, 2.0, filled), WaitingStep(2, None, ())]) and not told(caplog)
-    assert deadlock.look([WaitingStep(1, 2.0, filled), WaitingStep(2, 0.1, ("slow (Op) waits",))]) and not told(caplog)
-    assert not deadlock.look([WaitingStep(1, 3.0, filled), WaitingStep(2, 1.1, ("slow (Op) waits",))]) and told(
-        caplog
-    ) == [1, 2]
-    assert not deadlock.look([WaitingStep(1, 3.0, filled), WaitingStep(3, 5.0, filled)]) and not told(caplog)
-    assert not deadlock.look([WaitingStep(4, 2.0, unfilled), WaitingStep(2, None, ())]) and told(caplog) == [4]
+    slow = ("slow (Op) waits",)
+    assert deadlock.look([WaitingStep(1, 2.0, filled), WaitingStep(2, None, ())], 2) and not told(caplog)
+    assert deadlock.look([WaitingStep(1, 2.0, filled), WaitingStep(2, 0.1, slow)], 2) and not told(caplog)
+    for idle, steps in ((3.0, []), (4.0, [1, 2])):
+        both = [WaitingStep(1, idle, filled), WaitingStep(2, idle - 1.9, slow)]
+        assert deadlock.look(both, 2) == (not steps) and told(caplog) == steps
+    assert not deadlock.look([WaitingStep(1, 5.0, filled), WaitingStep(3, 5.0, filled)], 3) and not told(caplog)
+    for steps in ([], [4]):
+        assert deadlock.look([WaitingStep(4, 2.0, unfilled), WaitingStep(2, None, ())], 4) == (not steps)
+        assert told(caplog) == steps
+
+
+def test_what_ran_between_two_looks_may_end_the_waits_of_others(caplog: pytest.LogCaptureFixture) -> None:
+    deadlock, filled = DeadlockDetector(), ("take (Op) waits", "  filled by: put (x)")
+    for begun in (1, 2, 5):  # steps that no look has met
+        assert deadlock.look([WaitingStep(1, 1.0 + begun, filled)], begun) and not told(caplog)
+    assert deadlock.look([WaitingStep(1, 1.5, filled)], 5) and not told(caplog), "it went on meanwhile"
+    assert not deadlock.look([WaitingStep(1, 2.5, filled)], 5) and told(caplog) == [1]
+
+
+async def test_a_loop_that_was_held_up_makes_no_step_stand_still(
+    graph: af.Graph, session: af.Session, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue = af.FIFOQueue(10, [af.float32], [[]], name="input")
+    take, put = queue.dequeue(name="take"), queue.enqueue(1.0, name="put")
+    steps = session._engine.steps  # type: ignore[attr-defined]
+    waiting = start(session.run(take))
+    await until(lambda: session.statistics().waiting == 1)
+    (step,) = steps.running.values()
+    step._idle_since -= 2.0  # as after seconds in which this process had no processor
+    steps._look_for_deadlock()
+    await session.run(put)
+    await waiting
+    assert not warnings_in(caplog)
 
 
 async def test_steps_that_hold_each_others_mutex_are_a_certain_error(graph: af.Graph, session: af.Session) -> None:

@@ -5,6 +5,7 @@ An error is for what is certain. A wait for a queue never is: another run may fi
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ from actorflow.base.reports.logs import get_logger
 from actorflow.engine.session.waiting.diagnosis import NOTHING
 
 STANDSTILL_SECONDS = 1.0
-"""The log tells of a step that has waited for so long while nothing else ran, or for what nothing in the graph brings."""
+"""The log tells of a step that has waited for so long while nothing else ran, or for what nothing in the graph brings, and waits
+still at the next look, after as long again."""
 MOST_TOLD, MOST_AT_ONCE = 16, 3
 """The steps that a session's log describes, in all and at a look; of others it gives the number."""
 _RIPE = 0.9  # a timer may come a little early
@@ -71,6 +73,9 @@ class DeadlockDetector:
     """Looks at all steps of a session from time to time. A wait for something from outside may be as it should be, so each set
     of nodes is told once.
 
+    Two looks in a row have to see a step wait while nothing else runs. At a single moment the program may be between two steps;
+    and on a busy machine the step that would end the wait may not have had its turn yet.
+
     Args:
         tell: is called with each step that stands still.
         after: for how many seconds a step has only waited by then.
@@ -88,18 +93,33 @@ class DeadlockDetector:
         self.ends_circles = ends_circles
         self._tell = tell
         self._told: set[frozenset[str]] = set()
+        self._suspects: dict[int, float] = {}
+        """The seconds for which steps had waited that stood still at the former look."""
+        self._begun = 0
 
-    def look(self, steps: Sequence[WaitingStep]) -> bool:
-        """Tells of what stands still. Gives whether it is of use to look again before another step begins to wait."""
+    def look(self, steps: Sequence[WaitingStep], begun: int) -> bool:
+        """Tells of what stands still. Gives whether it is of use to look again before another step begins to wait.
+
+        Args:
+            steps: those in flight.
+            begun: how many steps have begun so far.
+        """
         again, ripe = False, _RIPE * self.after
         still: list[WaitingStep] = []
+        former, self._suspects = self._suspects, {}
         # A step that has just begun to wait ran until then.
         runs = any(step.idle is None or step.idle < ripe for step in steps)
+        ran, self._begun = begun != self._begun, begun
         for report in steps:
             nodes = nodes_of(report.lines)
             if report.idle is None or nodes in self._told:
                 continue
-            if report.idle < ripe or runs and not any(line.endswith(NOTHING) for line in report.lines):
+            has_nothing = any(line.endswith(NOTHING) for line in report.lines)
+            if report.idle < ripe or runs and not has_nothing:
+                again = True
+                continue
+            if report.idle < former.get(report.step, math.inf) or ran and not has_nothing:
+                self._suspects[report.step] = report.idle
                 again = True
                 continue
             self._told.add(nodes)
