@@ -348,6 +348,7 @@ class Server:
             "state": "draining" if self.draining else "joining" if self.membership.is_guest else "live",
             "leaving": self.worker.leaving,
             "copied_bytes": self.worker.copied_bytes,
+            "moved_variables": self.worker.moved_variables,
             "pid": machine.pid(),
             "python": sys.version.split()[0],
             "version": VERSION,

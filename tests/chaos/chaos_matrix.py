@@ -32,6 +32,7 @@ from chaos.faults import (
     Separation,
     SlowReader,
 )
+from chaos.members import Joined, JoinedKilled, Kept
 from chaos.play import Outcome, leaves, make_launcher, play
 from chaos.report import RESULTS, write
 from chaos.shortages import (
@@ -64,6 +65,10 @@ FAULTS: list[Fault] = [
     Torn(),
     Flipped(),
     Restarted(),
+    Joined(1),
+    Joined(3),
+    JoinedKilled(),
+    Kept(),
 ]
 ONCE: list[tuple[Fault, str]] = [(Freeze(LONG, "must"), "asynchronous"), (Hog(LONG), "synchronous")]
 CELLS = [(fault, workload) for fault in FAULTS for workload in WORKLOADS] + ONCE

@@ -27,6 +27,7 @@ from actorflow.cluster.wire.messages import (
     LearnCosts,
     ListDevices,
     Measured,
+    MovedState,
     MoveNodes,
     OpenSession,
     PosePlacement,
@@ -89,6 +90,8 @@ class MasterService:
         self._explain = explain
         self._addresses = {name: cluster.address_of(name) for name in cluster.tasks}
         self._tasks = Tasks(self._addresses, me.task, me.incarnation, reach)
+        self._homes: dict[tuple[str, str], str] = {}
+        """The devices of variables that a supervisor has placed, by container and name."""
         self._numbers = itertools.count((me.incarnation & (1 << 62) - 1) >> 31 << 31)
 
     async def follow(self, cluster: ClusterSpec) -> None:
@@ -159,7 +162,14 @@ class MasterService:
             await self._session(request.session, link).replan()
 
         async def move_nodes(request: MoveNodes) -> None:
-            await self._session(request.session, link).move(request.devices)
+            await self._session(request.session, link).place_variables(request.devices)
+
+        async def moved_state(request: MovedState) -> None:
+            if not all(type(row) is list and [type(part) for part in row] == [str] * 3 for row in request.rows):
+                raise InvalidArgumentError("Each row is a container, the name of a variable, and a device.")
+            self._homes.update({(container, name): device for container, name, device in request.rows})
+            for session, _ in list(self.sessions.values()):
+                await session.find_variables()
 
         async def list_devices(request: ListDevices) -> list[Any]:
             return self._session(request.session, link).device_rows()
@@ -193,6 +203,7 @@ class MasterService:
             "replan": replan,
             "list_devices": list_devices,
             "move_nodes": move_nodes,
+            "moved_state": moved_state,
             "learn_costs": learn_costs,
             "pose_placement": pose_placement,
             "search_placement": search_placement,
@@ -271,7 +282,7 @@ class MasterService:
                 await self.catch_up(links)
             if cluster == self._cluster:
                 break
-        session = MasterSession(next(self._numbers), self._tasks, self._worker, self._numbers)
+        session = MasterSession(next(self._numbers), self._tasks, self._worker, self._numbers, self._homes)
         session.open(options, links)
         self.sessions[session.number] = (session, link)
         return [session.number, session.device_rows()]

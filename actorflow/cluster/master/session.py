@@ -38,13 +38,16 @@ from actorflow.engine.session.waiting.diagnosis import ResourceUsers
 from actorflow.engine.transport.base import Reach
 from actorflow.errors import InvalidArgumentError, OpError, UnavailableError, UnknownNameError
 from actorflow.graph.codec import decode_nodes, encode_nodes
+from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
 
 
 class MasterSession:
     """One client's graph on the devices of all tasks; its `steps` run there.
 
-    `numbers` are of this master's steps, plans and edges; no other master has them.
+    Args:
+        numbers: of this master's steps, plans and edges; no other master has them.
+        homes: the devices of variables that a supervisor has placed, by container and name.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class MasterSession:
         tasks: Tasks,
         worker: Worker,
         numbers: itertools.count[int],
+        homes: Mapping[tuple[str, str], str],
     ) -> None:
         self.number = number
         self.graph = Graph()
@@ -65,6 +69,11 @@ class MasterSession:
         self._known: dict[PartitionedGraph, int] = {}
         self._lock = anyio.Lock()
         self._told = 0
+        self._homes = homes
+        self._places_variables = False
+        """Whether its client, a supervisor, decides where variables are."""
+        self._looked_for = 0
+        """The first nodes of the graph whose variables have been looked for."""
         states, users = NodeStates(self._has_keepers), ResourceUsers(self.graph.nodes)
         self._states = states
         self._followed = list(tasks.addresses)
@@ -111,6 +120,11 @@ class MasterSession:
                     share.task not in self._tasks.addresses or share.task in links for share in plan.partitioned.shares
                 )
 
+    async def place_variables(self, devices: Mapping[str, str]) -> None:
+        """Gives nodes other devices, as the client asks; from then on the client alone decides where its variables are."""
+        self._places_variables = True
+        await self.move(devices)
+
     async def move(self, devices: Mapping[str, str]) -> None:
         """Gives nodes other devices, with what must be with them. Plans that have any of them are made again at their next run,
         and others stay."""
@@ -125,6 +139,21 @@ class MasterSession:
                 if not plan.stale and plan.origin is not None:
                     nodes_behind = behind(self.graph.nodes, plan.origin[0].wanted)
                     plan.stale = any(node.name in moved for node in nodes_behind)
+
+    async def find_variables(self) -> None:
+        """Places the nodes of variables on the devices to which a supervisor has moved them, unless they ask for another."""
+        assert self._planner is not None
+        self._looked_for = len(self.graph)
+        placed, devices = self._planner.placer.placed, {}
+        for name, node in () if self._places_variables else self.graph.nodes.items():
+            if node.op == "VariableV2":
+                home = self._homes.get((node.attrs["container"], node.attrs["shared_name"] or name))
+                if home not in (None, placed.get(name)) and DeviceSpec.parse(node.device).matches(
+                    DeviceSpec.parse(home)
+                ):
+                    devices[name] = home
+        if devices:
+            await self.move(devices)
 
     def extend(self, since: int, nodes: bytes) -> int:
         """Adds nodes behind the first `since`. Some may be here already: the client sends them again when it did not wait for
@@ -161,6 +190,8 @@ class MasterSession:
     ) -> int:
         """The number of the plan for a signature, which is made at its first use; with `trial` by the placement on trial."""
         assert self._planner is not None
+        if self._looked_for < len(self.graph):
+            await self.find_variables()
         async with self._lock:
             partitioned = await self._planner.plan(signature, coalesce=coalesce, ordered=True, trial=trial)
             number = self._known.get(partitioned)

@@ -77,6 +77,20 @@ FAMILIES: tuple[Family, ...] = (
             ).items()
         ],
     ),
+    Family(
+        "actorflow_task_leaving",
+        "gauge",
+        "",
+        "1 while a task is about to leave the cluster, and its variables move to others.",
+        lambda status: [({}, int(bool(status["leaving"])))] if "leaving" in status else [],
+    ),
+    Family(
+        "actorflow_variables_moved",
+        "counter",
+        "",
+        "Variables that have moved from a task to others.",
+        _one("moved_variables"),
+    ),
     Family("actorflow_task_uptime_seconds", "gauge", _S, "For how long a task has run.", _one("uptime")),
     Family("actorflow_process_resident_bytes", "gauge", _B, "The memory of a task's process.", _one("resident_bytes")),
     Family(

@@ -176,6 +176,15 @@ class MoveNodes(Request):
 
 
 @dataclass(frozen=True, slots=True)
+class MovedState(Request):
+    """Tells a master the devices of variables that a supervisor has placed: [container, name, device] of each. Sessions of other
+    clients find them there from then on."""
+
+    method = "moved_state"
+    rows: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
 class ListDevices(Request):
     """Asks for the devices of a session, which change as tasks join and leave: the reply is a list of [device, type]."""
 

@@ -89,6 +89,8 @@ class Worker:
         """Whether the task is about to end, and begins no steps any more."""
         self.leaving = False
         """Whether the task leaves the cluster as soon as its variables are elsewhere."""
+        self.moved_variables = 0
+        """How many variables have moved from here to other tasks."""
         self.has_supervisor = False
         """Whether a supervisor has begun the epoch."""
 
@@ -124,7 +126,7 @@ class Worker:
             kept.drop(owner)
         for manager in self.resources.values():
             for container, name in variables:
-                manager.drop(container, name, VariableState)
+                self.moved_variables += manager.drop(container, name, VariableState)
 
     def _kept_copies(self) -> list[KeptCopies]:
         held = [row[3] for manager in self.resources.values() for row in manager.held()]

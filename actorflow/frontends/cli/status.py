@@ -15,7 +15,7 @@ from actorflow.errors import OpError
 from actorflow.frontends.cli import queries
 from actorflow.frontends.cli.main import Command
 
-_HEADER = ("task", "state", "address", "incarnation", "epoch", "devices", "steps", "in flight", "sessions")
+_HEADER = ("task", "state", "address", "incarnation", "epoch", "view", "devices", "steps", "in flight", "sessions")
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +58,7 @@ def report(answers: Mapping[str, Any]) -> list[str]:
         numbers = (answer[field] for field in ("steps", "steps_in_flight", "sessions"))
         rows.append(
             (answer["task"], answer["state"], answer["address"].rpartition("://")[2], answer["incarnation"])
-            + (str(answer["epoch"]), devices, *map(str, numbers))
+            + (str(answer["epoch"]), str(answer["view"]), devices, *map(str, numbers))
         )
     return [*columns(rows), *silent]
 

@@ -255,7 +255,8 @@ def brief(snapshot: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def changes(before: Mapping[str, Mapping[str, Any]], after: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """The events between two snapshots, each [task, what happened to it]: losses, returns, epochs, failed steps."""
+    """The events between two snapshots, each [task, what happened to it]: losses, returns, epochs, views,
+    moves of variables, failed steps."""
     events = []
     for name in sorted({*before, *after}):
         old, new = before.get(name), after.get(name)
@@ -271,6 +272,12 @@ def changes(before: Mapping[str, Mapping[str, Any]], after: Mapping[str, Mapping
             events.append((name, "a step failed" if failed == 1 else f"{failed} steps failed"))
         if new.get("epoch", 0) > old.get("epoch", new.get("epoch", 0)):
             events.append((name, f"is in epoch {new['epoch']} now"))
+        if new.get("view", 0) > old.get("view", new.get("view", 0)):
+            events.append((name, f"has view {new['view']} of the cluster now, {len(new['tasks'])} members"))
+        if new.get("leaving") and not old.get("leaving"):
+            events.append((name, "is about to leave"))
+        if (moved := new.get("moved_variables", 0) - old.get("moved_variables", new.get("moved_variables", 0))) > 0:
+            events.append((name, f"{moved} variables have moved to other tasks"))
     return events
 
 

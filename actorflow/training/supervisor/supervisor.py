@@ -624,6 +624,7 @@ class Supervisor:
             self._saves.begin(step)
         if roles.moves is not None:
             roles.stateful = roles.moves.settled()
+            await roles.moves.tell_masters()
         self._events.tell(Restored, path, step, self.epoch, has_copies)
         roles.map_replicas([d.name for d in self.session.list_devices()] if self._manager is None else self.lives)
         # to go back to until the first periodic save, random counters included

@@ -202,13 +202,14 @@ class ResourceManager:
                 if close is not None:
                     close()
 
-    def drop(self, container: str, name: str, kind: type) -> None:
-        """Drops one resource, if it is there."""
+    def drop(self, container: str, name: str, kind: type) -> bool:
+        """Drops one resource, and says whether it was there."""
         dropped = self._container(container).pop((kind, name), None)
         self._places.pop((kind, name), NOWHERE).resource = None
         close = getattr(dropped, "close", None)
         if close is not None:
             close()
+        return dropped is not None
 
     def names(self) -> list[tuple[str, str, str]]:
         """(container, type, name) of each resource that this manager itself holds."""

@@ -145,8 +145,8 @@ views.Overview = () => {
   ];
 };
 
-views.Tasks = () => [table("Tasks", ["task", "state", "address", "pid#", "epoch#", "up#", "devices#", "memory#", "steps#", "a second#", "in flight#", "failed#", "loop late#", "answers in#", ""],
-  tasks().map(([name, told]) => [name, stateOf(told), told.address, told.pid === undefined ? "" : String(told.pid), told.epoch, seconds(told.uptime), (told.devices || []).length, bytes(told.resident_bytes), told.steps, told.steps_per_second, told.steps_in_flight, told.steps_failed, [seconds(told.loop_delay), told.loop_delay > 0.5 ? "warm" : ""], seconds(told.answer_seconds), [told.error || "", "text bad"]]), "No task has answered yet.")];
+views.Tasks = () => [table("Tasks", ["task", "state", "address", "pid#", "epoch#", "view#", "up#", "devices#", "memory#", "steps#", "a second#", "in flight#", "failed#", "loop late#", "answers in#", ""],
+  tasks().map(([name, told]) => [name, stateOf(told), told.address, told.pid === undefined ? "" : String(told.pid), told.epoch, told.view, seconds(told.uptime), (told.devices || []).length, bytes(told.resident_bytes), told.steps, told.steps_per_second, told.steps_in_flight, told.steps_failed, [seconds(told.loop_delay), told.loop_delay > 0.5 ? "warm" : ""], seconds(told.answer_seconds), [told.error || "", "text bad"]]), "No task has answered yet.")];
 
 views.Steps = () => {
   const waiting = each("waiting");

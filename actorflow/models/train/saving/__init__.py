@@ -5,6 +5,7 @@ checkpoint_init.py   `init_from_checkpoint`: variables that begin with values of
 checkpoint_manager.py  `CheckpointManager`: the latest few checkpoints of objects in a folder (`tf.train.CheckpointManager`)
 checkpoints.py       checkpoints by path: which there are, which is the latest, and what is in one (`tf.train.latest_checkpoint`
                      and others)
+homes.py             the tasks on which the variables of a session are
 kept_checkpoints.py  `KeptCheckpoints`: the checkpoints that a saver or a manager has made and not removed, and which become too
                      many
 meta_graph.py        graphs with their savers and collections: `export_meta_graph`, `import_meta_graph`, the `.meta` files

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from asyncio import AbstractEventLoop, get_running_loop
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,7 +23,15 @@ from actorflow.engine.eager.variable import EagerVariable
 from actorflow.engine.formats import installed
 from actorflow.engine.formats.compare import RestoreRequest
 from actorflow.engine.session.session import Session
-from actorflow.errors import AbortedError, DataLossError, FailedPreconditionError, describe, with_topic
+from actorflow.errors import (
+    AbortedError,
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    describe,
+    with_topic,
+)
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
 from actorflow.graph.ops.array.constant import placeholder
@@ -42,6 +50,7 @@ from actorflow.models.train.saving.checkpoints import (
     update_checkpoint_state,
     warn,
 )
+from actorflow.models.train.saving.homes import tasks_of
 from actorflow.models.train.saving.kept_checkpoints import KeptCheckpoints
 from actorflow.models.train.saving.saved_variables import (
     SavedSlice,
@@ -390,7 +399,7 @@ class Saver:
                 )
                 path += f"-{number:08d}" if self._pad else f"-{number}"
             async with session._snapshot(consistent=consistent):
-                await session.run(self._take_op)
+                await self._at_homes(session, lambda: session.run(self._take_op))
             if taken is not None:
                 taken()
             try:
@@ -600,8 +609,27 @@ class Saver:
 
         await machine.on_thread(check)
         session._engine.allow_files(_files_of(path))
-        restore, prefix = self._in(session, self._restore_op), self._in(session, self._prefix)
-        await session.run(restore, {prefix: path})
+
+        async def restore() -> None:
+            node, prefix = self._in(session, self._restore_op), self._in(session, self._prefix)
+            await session.run(node, {prefix: path})
+
+        await self._at_homes(session, restore)
+
+    async def _at_homes(self, session: Session, call: Callable[[], Awaitable[object]]) -> None:
+        """Calls a function that runs nodes of this saver; and again, with other nodes, if variables have moved to other tasks."""
+        try:
+            await call()
+        except (NotFoundError, FailedPreconditionError, InvalidArgumentError) as error:
+            if error.op not in ("TakeVariables", "RestoreVariables") or session.graph is not self._graph:
+                raise
+            homes = await tasks_of(session, [saved.variable for saved in self._variables or ()])
+            former = self._homes
+            if homes and (len({*homes.values()}) > 1 or former):
+                self._rebuild(homes)
+            if self._homes == former:
+                raise
+            await call()
 
     def _in(self, session: Session, node: Any) -> Any:
         """A node, or its name for the session of another graph that has a saver of that name, as an imported graph has."""

@@ -24,7 +24,7 @@ from actorflow.base.reports.logs import get_logger
 from actorflow.cluster.client.engine import RemoteEngine
 from actorflow.cluster.config.spec import parse_task
 from actorflow.cluster.master.graph_partitioner import task_of
-from actorflow.cluster.wire.messages import AskCopies, DropState
+from actorflow.cluster.wire.messages import AskCopies, DropState, MovedState
 from actorflow.engine.session.session import Session
 from actorflow.errors import AbortedError, FailedPreconditionError, InvalidArgumentError, OpError
 from actorflow.graph.device_spec import DeviceSpec
@@ -83,6 +83,8 @@ class StateMoves:
         self._joined: frozenset[str] = frozenset()
         """The jobs of tasks that have joined, and may take a share."""
         self._is_stale = False
+        self._has_moved = False
+        """Whether variables may be elsewhere than where a session that knows nothing of it would put them."""
         """Whether the session may have other devices than it says."""
         self.turn = anyio.Lock()
         """Held by a move from its plan until the former places have dropped what has moved."""
@@ -207,6 +209,7 @@ class StateMoves:
         if newest is None:
             return False
         run, holders = newest
+        self._has_moved = True
         await self.copies.adopt(self._session, run, holders)
         _LOG.info("variables have their values from copies", run=run, tasks=sorted(set(holders.values())))
         if not self.keeps:
@@ -335,6 +338,7 @@ class StateMoves:
 
     async def _rehome(self, copies: StateCopies, moves: Moves, run: int, holders: Mapping[str, str]) -> None:
         former = dict(copies.homes)
+        self._has_moved = True
         try:
             await self._engine.move(moves.devices)
             copies.homes |= moves.devices
@@ -355,6 +359,7 @@ class StateMoves:
         copies = self.copies
         if copies is None or not sources:
             return
+        await self.tell_masters()
         by_task: dict[str, list[list[str]]] = {} if self.keeps else {task: [] for task in self.manager.monitor.lives}
         for name, device in sources.items():
             if name in copies.variables and copies.homes.get(name) != device:
@@ -362,6 +367,29 @@ class StateMoves:
                 by_task.setdefault(task_of(device), []).append([attrs["container"], attrs["shared_name"] or name])
         async with self._dropping:
             await self._send_all(by_task, copies=not self.keeps)
+
+    async def tell_masters(self) -> None:
+        """Tells all tasks where the variables are, for the sessions of other clients. No cancellation stops that halfway."""
+        if self.copies is None or not self._has_moved:
+            return
+        homes, rows = self.copies.homes, []
+        for name in self.copies.variables:
+            attrs = self._graph.nodes[name].attrs
+            rows.append([attrs["container"], attrs["shared_name"] or name, homes[name]])
+        request = MovedState(rows)
+
+        async def tell(task: str) -> None:
+            try:
+                with anyio.fail_after(_ASK_SECONDS):
+                    await self.manager.monitor.call(task, request)
+            except (OpError, TimeoutError) as error:
+                _LOG.warning("a task does not hear where variables are", task=task, error=str(error))
+
+        with anyio.CancelScope(shield=True):
+            async with anyio.create_task_group() as group:
+                for task, life in self.manager.monitor.lives.items():
+                    if life.is_up:
+                        group.start_soon(tell, task)
 
     async def close(self) -> None:
         """Lets the tasks that are there drop all copies. No loss is mended any more."""
