@@ -58,14 +58,21 @@ class Change(Entry):
         task: the task.
         address: of a task that joins; None for a task that leaves.
         how: the task leaves; a member of `LEAVING`.
+        member: the address of the task that leaves, when that was asked for.
     """
 
     task: str
     address: str | None = None
     how: str = ""
+    member: str | None = None
 
     def apply(self, view: View) -> View:
-        """The view after it. Raises what `joined` or `left` raises."""
+        """The view after it. Raises what `joined` or `left` raises.
+
+        A task that another process has followed under its name has left already: two who see a loss may both declare it."""
+        present = view.members.get(self.task)
+        if self.address is None and present is not None and self.member not in (None, present):
+            return view
         return left(view, self.task) if self.address is None else joined(view, self.task, self.address)
 
     def touches(self, view: View) -> set[str]:

@@ -8,6 +8,7 @@ to all members. A task that asked for a change hears when all members have the v
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -71,7 +72,7 @@ class Coordinator:
         self._reach = reach
         self._root = root
         self._queue: list[Entry] = []
-        self._takes_turns = False
+        self._turns: asyncio.Task[None] | None = None
         self._arrived = anyio.Event()
         self._gathers_until = -math.inf
         self._reserved: dict[str, tuple[str, float]] = {}
@@ -100,7 +101,7 @@ class Coordinator:
 
     async def leave(self, task: str, how: str) -> View:
         """Takes a task out of the cluster. Raises what `left` raises, UnavailableError, FailedPreconditionError."""
-        change = Change(task, how=how)
+        change = Change(task, how=how, member=self._holder.view.members.get(task))
         if how == "lost":
             if self._holder.view.epoch > 1:  # else this task may have started again, and has yet to learn the view
                 left(self._holder.view, task)
@@ -136,13 +137,16 @@ class Coordinator:
         answers."""
         with anyio.move_on_after(DOUBT_SECONDS):
             while (address := self._holder.view.members.get(task)) is not None and not self._rounds.is_lost(task):
+                view = self._holder.view
                 try:
                     link = await self._reach(task, address)
-                    await link.call(InstallView(self._holder.view.encode()), timeout=CONNECT_SECONDS)
+                    await link.call(InstallView(view.encode()), timeout=CONNECT_SECONDS)
                 except FailedPreconditionError as error:
-                    _LOG.warning("a task refuses a view", task=task, epoch=self._holder.view.epoch, error=str(error))
+                    _LOG.warning("a task refuses a view", task=task, epoch=view.epoch, error=str(error))
                 except OpError:
                     await anyio.sleep(_AGAIN_SECONDS)
+                    continue
+                if self._holder.view != view:
                     continue
                 if not self._rounds.is_lost(task):
                     self._rounds.trust(task)
@@ -154,10 +158,12 @@ class Coordinator:
         """The view that all members have after a change. Raises why it is refused."""
         self._queue.append(entry)
         self._arrived.set()
-        if not self._takes_turns:
-            self._takes_turns = self._root.start(self._take_turns()) is not None
-        if not self._takes_turns:
-            self._end()
+        if self._turns is None or self._turns.done():
+            self._turns = self._root.start(self._take_turns())
+            if self._turns is None:
+                self._end()
+            else:
+                self._turns.add_done_callback(self._turns_over)
         try:
             await entry.over.wait()
         finally:
@@ -186,7 +192,11 @@ class Coordinator:
                         self._queue += entries
                         raise
         finally:
-            self._takes_turns = False
+            self._end()
+
+    def _turns_over(self, turns: asyncio.Task[None]) -> None:
+        """Refuses what waits for turns that were cancelled, perhaps before they began."""
+        if turns is self._turns and turns.cancelled():
             self._end()
 
     async def _gather(self) -> None:

@@ -63,10 +63,14 @@ class Rounds:
         Raises an ExceptionGroup of what the questions raise, except those to members that are doubted."""
 
         async def ask_one(task: str, address: str) -> None:
+            if task in self._lost:  # since the round began
+                return
             with anyio.CancelScope() as self._awaited[task]:
                 await question(task, address)
 
         async def try_one(task: str, address: str) -> None:
+            if task in self._lost:
+                return
             with suppress(OpError), anyio.CancelScope() as self._awaited[task]:
                 await question(task, address)
                 self._doubted.pop(task, None)

@@ -314,6 +314,16 @@ def test_other_ranks_types_and_values_of_python_share_no_trace() -> None:
     assert f.trace_count == 2 * len(arguments)
 
 
+@pytest.mark.parametrize("shape", [(None, None), (None, 2), (3, None), None])
+def test_a_concrete_function_takes_all_that_its_specification_takes(shape: Any) -> None:
+    f = af.function(lambda x: x + x, reduce_retracing=True)
+    for rows in (1, 2):
+        f(np.ones((rows, 2), np.float32))
+    concrete = f.get_concrete_function(af.TensorSpec(shape, af.float32))
+    value = np.ones([size or 3 for size in shape or (1, 3)], np.float32)
+    np.testing.assert_array_equal(concrete(value).numpy(), value + value)
+
+
 async def test_a_trace_with_open_sizes_is_awaited_and_freed() -> None:
     f = af.function(lambda x: x + x, reduce_retracing=True)
     for rows in (1, 2, 3):

@@ -296,7 +296,7 @@ def function(
             process.
         reduce_retracing: whether calls that differ in the sizes of their tensors share a trace: the second size that comes is
             traced with the sizes open that differ, and later sizes need no trace. Calls with the first sizes keep their own
-            trace, which is quicker.
+            trace, which is quicker. In the shared trace `x.shape[0]` may be None, and `af.shape(x)[0]` tells the size.
         experimental_autograph_options, experimental_compile: accepted for compatibility, without effect.
 
     Raises:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from actorflow.base.dtypes import DType
-from actorflow.base.shapes import Shape, compatible
+from actorflow.base.shapes import Shape
 from actorflow.engine.eager.functions.concrete import ConcreteFunction
 from actorflow.engine.eager.functions.signature import BoundCall
 
@@ -42,7 +42,7 @@ class OpenShapes:
         family = self._families.get(_kin(call))
         if family is None or family.trace is None:
             return None
-        fits = all(compatible(tensor.static_shape, shape) for tensor, shape in zip(call.tensors, family.shapes))
+        fits = all(_takes(shape, tensor.static_shape) for tensor, shape in zip(call.tensors, family.shapes))
         return family.trace if fits else None
 
     def shapes_for(self, call: BoundCall) -> tuple[Shape, ...]:
@@ -83,6 +83,13 @@ def _kin(call: BoundCall) -> tuple[Any, ...]:
         else part
         for part in call.key
     )
+
+
+def _takes(open_shape: Shape, shape: Shape) -> bool:
+    """Whether a trace takes all tensors of a shape: a size that the shape leaves open is open in the trace as well."""
+    if open_shape is None or shape is None:
+        return open_shape is None
+    return all(size is None or size == other for size, other in zip(open_shape, shape, strict=True))
 
 
 def _opened(former: Shape, shape: Shape) -> Shape:
