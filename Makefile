@@ -152,7 +152,7 @@ chaos: $(VENV)/.dev
 	CHAOS=$(CHAOS) CYCLES=$(CYCLES) $(BIN)/python -m pytest --timeout 0 -s $(PYTEST_ARGS) tests/chaos/chaos_*.py
 
 simulate: $(VENV)/.dev
-	PYTHONPATH=tests:tests/support $(BIN)/python -m simulation --seeds $(SEEDS) --first $(FIRST) $(if $(SHOW),--show) \
+	PYTHONPATH=tests:tests/support:tests/transports $(BIN)/python -m simulation --seeds $(SEEDS) --first $(FIRST) $(if $(SHOW),--show) \
 		$(if $(RESULTS),--results $(RESULTS))
 
 mutants: $(VENV)/.dev

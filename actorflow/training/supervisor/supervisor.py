@@ -275,6 +275,7 @@ class Supervisor:
         )
         self._manager = self._classifier.manager = await watch.begin(target, self._cluster, engine)
         moves.manager = self._manager
+        self._manager.on_task_up = moves.tell_master
         await self._gate.wait()
 
     async def close(self, *, save: bool = True) -> None:

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+import anyio
 import numpy as np
 import pytest
 from training.supervisor.test_moving import REPLICAS, Model
@@ -143,3 +144,29 @@ async def test_status_metrics_and_the_page_tell_of_views_and_moves(tmp_path: Pat
     lines = render({task: after}).splitlines()
     assert f'actorflow_variables_moved_total{{task="{task}"}} {count}' in lines
     assert f'actorflow_task_leaving{{task="{task}"}} 0' in lines
+
+
+@pytest.mark.parametrize("comes", ["joins", "starts again"])
+async def test_a_master_that_comes_up_after_a_move_finds_the_variables(tmp_path: Path, comes: str) -> None:
+    async with AsyncExitStack() as stack:
+        others = Others(tmp_path, stack)
+        await others.open(1)
+        await others.supervisor.scale(ps=2)
+        await others.supervisor.run(others.model.train)
+        task = "/job:worker/task:1"
+        told, tell = anyio.Event(), others.supervisor._manager.on_task_up
+
+        async def tell_master(task_up: str) -> None:
+            await tell(task_up)
+            if task_up == task:
+                told.set()
+
+        others.supervisor._manager.on_task_up = tell_master
+        await others.supervisor.scale(worker=2)
+        await told.wait()
+        if comes == "starts again":
+            told = anyio.Event()
+            await others.cluster.kill(task)  # the supervisor starts it again
+            await told.wait()
+        await others.supervisor.run(others.model.train)
+        assert await (await others._session(task)).run(others.total) == await others.supervisor.run(others.total)

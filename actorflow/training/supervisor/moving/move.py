@@ -370,26 +370,25 @@ class StateMoves:
 
     async def tell_masters(self) -> None:
         """Tells all tasks where the variables are, for the sessions of other clients. No cancellation stops that halfway."""
+        with anyio.CancelScope(shield=True):
+            async with anyio.create_task_group() as group:
+                for task, life in self.manager.monitor.lives.items():
+                    if life.is_up:
+                        group.start_soon(self.tell_master, task)
+
+    async def tell_master(self, task: str) -> None:
+        """Tells a task where the variables are, if they have moved; a task that has come up since knows nothing of that."""
         if self.copies is None or not self._has_moved:
             return
         homes, rows = self.copies.homes, []
         for name in self.copies.variables:
             attrs = self._graph.nodes[name].attrs
             rows.append([attrs["container"], attrs["shared_name"] or name, homes[name]])
-        request = MovedState(rows)
-
-        async def tell(task: str) -> None:
-            try:
-                with anyio.fail_after(_ASK_SECONDS):
-                    await self.manager.monitor.call(task, request)
-            except (OpError, TimeoutError) as error:
-                _LOG.warning("a task does not hear where variables are", task=task, error=str(error))
-
-        with anyio.CancelScope(shield=True):
-            async with anyio.create_task_group() as group:
-                for task, life in self.manager.monitor.lives.items():
-                    if life.is_up:
-                        group.start_soon(tell, task)
+        try:
+            with anyio.fail_after(_ASK_SECONDS):
+                await self.manager.monitor.call(task, MovedState(rows))
+        except (OpError, TimeoutError) as error:
+            _LOG.warning("a task does not hear where variables are", task=task, error=str(error))
 
     async def close(self) -> None:
         """Lets the tasks that are there drop all copies. No loss is mended any more."""

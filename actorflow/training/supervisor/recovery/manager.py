@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Coroutine
+from typing import Any
 
 import anyio
 
@@ -107,6 +108,8 @@ class RecoveryManager:
         """The tasks that are being started again."""
         self._leaving: frozenset[str] = frozenset()
         """The members that are about to leave, by our wish: views that still have them are on their way."""
+        self.on_task_up: Callable[[str], Coroutine[Any, Any, None]] = _nothing
+        """Awaited, beside the steps, with each task that has come up."""
         self._told: dict[str, tuple[int, int | None]] = {}
         """The epoch that each incarnation of a task has confirmed."""
 
@@ -133,8 +136,10 @@ class RecoveryManager:
         if after.state is State.BUSY:
             self._events.tell(LoopStalled, task, after.looked - after.heard)
         if not is_loss(before, after):
-            if after.is_up and not before.is_up and self._phase is None and self.epoch:
-                self._root.start(self._let_in())
+            if after.is_up and not before.is_up:
+                self._root.start(self.on_task_up(task))
+                if self._phase is None and self.epoch:
+                    self._root.start(self._let_in())
             return
         report = self.monitor.report(task)
         assert report is not None
@@ -462,6 +467,10 @@ class RecoveryManager:
         _LOG.warning("the restore has to be tried again", error=str(error))
         await anyio.sleep(pause)
         self._work.set()
+
+
+async def _nothing(task: str) -> None:
+    return None
 
 
 def _superseded(task: str, epoch: int) -> Exception:
