@@ -461,7 +461,7 @@ class Server:
                     peer = await self.reach(task, self.cluster.address_of(task))
                     await peer.call(ChiefFailed(request.reason, False), timeout=REPLY_SECONDS)
                 except OpError as error:
-                    _LOG.info("a task has not heard why the chief failed", task=task, error=error.message)
+                    _LOG.info("a task has not heard how the chief fares", task=task, error=error.message)
 
             async with anyio.create_task_group() as group:
                 for task in self.cluster.tasks if request.spread else ():

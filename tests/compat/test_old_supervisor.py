@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from patience import PATIENCE
 
 import actorflow as af
 import actorflow.compat.v1 as tf
+from actorflow.cluster.client.inquiries import query_status
 
 
 @pytest.fixture(autouse=True)
@@ -156,6 +158,45 @@ def test_a_worker_waits_for_the_chief() -> None:
             worker.prepare_or_wait_for_session(server.target, max_wait_secs=0.02)
         with chief.managed_session(server.target), worker.managed_session(server.target) as session:
             assert session.run(v) == 2
+
+
+def by_manager(target: str, init_fn: Any) -> None:
+    manager = tf.train.SessionManager(ready_op=tf.report_uninitialized_variables())
+    manager.prepare_session(target, init_op=tf.global_variables_initializer(), init_fn=init_fn).close()
+
+
+def by_supervisor(target: str, init_fn: Any) -> None:
+    with tf.train.Supervisor(init_fn=init_fn).managed_session(target):
+        pass
+
+
+def by_monitored_session(target: str, init_fn: Any) -> None:
+    with tf.train.MonitoredTrainingSession(target, scaffold=tf.train.Scaffold(init_fn=init_fn)):
+        pass
+
+
+@pytest.mark.parametrize("prepare", [by_manager, by_supervisor, by_monitored_session])
+@pytest.mark.parametrize("closes", [False, True])
+def test_a_chief_that_fails_says_why_until_a_chief_is_ready(prepare: Callable[[str, Any], None], closes: bool) -> None:
+    error = ValueError("the disk \udcff is full")
+
+    def fail(*arguments: Any) -> None:
+        if closes and isinstance(arguments[-1], tf.Session):
+            arguments[-1].close()
+        raise error
+
+    def reason(target: str) -> Any:
+        return anyio.run(query_status, target.replace("grpc", "tcp"))["chief_failure"]
+
+    tf.Variable(1.0)
+    tf.train.get_or_create_global_step()
+    with tf.train.Server.create_local_server() as server:
+        with pytest.raises(ValueError, match="the disk") as caught:
+            prepare(server.target, fail)
+        assert caught.value is error
+        assert closes or reason(server.target) == "ValueError: the disk \\udcff is full"
+        prepare(server.target, lambda *arguments: None)
+        assert reason(server.target) == ""
 
 
 def test_a_workers_variables_have_devices() -> None:

@@ -365,7 +365,8 @@ class RemoteEngine(StepCounts):
         await self._reports.inquire()
 
     async def tell_chief_failure(self, reason: str) -> None:
-        """Lets all tasks know why this client, the chief of a training, gives up. Raises what `Rpc.call` raises."""
+        """Lets all tasks know why this client, the chief of a training, gives up; "" says that it is ready. Raises what
+        `Rpc.call` raises."""
         await (await self.connected()).call(ChiefFailed(reason, True))
 
     async def chief_failure(self) -> str:

@@ -26,22 +26,22 @@ def first_of(error: BaseException) -> BaseException:
 
 def encode_error(error: BaseException) -> dict[str, Any]:
     """`error` as a map of msgpack's types."""
-    record: dict[str, Any] = {"class": _class_of(error), "message": _text(error)}
+    record: dict[str, Any] = {"class": _class_of(error), "message": sendable_text(error)}
     if isinstance(error, OpError):
-        record["message"] = _text(error.message)
+        record["message"] = sendable_text(error.message)
         for name in ("node", "op", "device", "hint"):
             if (value := getattr(error, name)) is not None:
-                record[name] = _text(value)
+                record[name] = sendable_text(value)
         if error.where is not None:
-            record["where"] = [_text(error.where.file), error.where.line]
+            record["where"] = [sendable_text(error.where.file), error.where.line]
         if error.details:
-            record["details"] = [_text(line) for line in error.details[:100]]
+            record["details"] = [sendable_text(line) for line in error.details[:100]]
         if isinstance(error, errors.Overloaded):
             record["retry_after"] = error.retry_after
     cause = error.__cause__ if isinstance(error, OpError) else error
     if cause is not None and (cause is error or not says_all(error, cause)):
         lines = traceback.format_exception(type(cause), cause, theirs(cause))
-        record["traceback"] = _text("".join(lines)[-_MOST_TEXT:])
+        record["traceback"] = sendable_text("".join(lines)[-_MOST_TEXT:])
     return record
 
 
@@ -72,7 +72,7 @@ def _class_of(error: BaseException) -> str:
     return type(error).__name__
 
 
-def _text(value: Any) -> str:
+def sendable_text(value: Any) -> str:
     """Text that msgpack takes: the names of files need not be UTF-8."""
     return str(value)[:_MOST_TEXT].encode("utf-8", "backslashreplace").decode()
 

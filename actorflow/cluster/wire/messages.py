@@ -439,7 +439,8 @@ class SetEpoch(Request):
 
 @dataclass(frozen=True, slots=True)
 class ChiefFailed(Request):
-    """Says why the chief of a training gave up before the training began. The status of the task tells it until the next epoch.
+    """Says why the chief of a training gave up before the training began. The status of the task tells it until the next epoch,
+    or until an empty reason says that a chief is ready.
 
     With `spread` the task tells all other tasks of its cluster too."""
 

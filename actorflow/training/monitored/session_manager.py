@@ -22,7 +22,7 @@ from actorflow.graph.graph import Graph
 from actorflow.models.train.saving.checkpoints import get_checkpoint_state
 from actorflow.public import public
 from actorflow.training.monitored.commands import Await, Program, act, call, perform, run
-from actorflow.training.supervisor.recovery.chief_failure import ChiefWait, tell_failure
+from actorflow.training.supervisor.recovery.chief_failure import ChiefWait, tell_failure, tell_ready
 
 _LOG = get_logger("training")
 
@@ -108,7 +108,7 @@ class SessionManager:
             ValueError: both a folder and a checkpoint are given.
         """
 
-        def prepare(session: Any) -> Program[Any]:
+        def prepare(session: Any) -> Program[None]:
             restored = yield from self._restore(
                 session, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint, max_wait_secs
             )
@@ -129,14 +129,15 @@ class SessionManager:
                     f"Init operations did not make model ready.  {initialization}, local_init_op: {self._local_init_op}, error: "
                     f"Variables not initialized: {missing}"
                 )
-            return session
 
         def work(session: Any) -> Program[Any]:
             try:
-                return (yield from prepare(session))
+                yield from prepare(session)
             except Exception as error:
                 yield from tell_of_failure(session, error)
                 raise
+            yield Await(lambda: tell_ready(_asynchronous(session)))
+            return session
 
         _refuse_both(checkpoint_dir, checkpoint_filename_with_path)
         return self._opened(master, config, work)
@@ -179,7 +180,10 @@ class SessionManager:
                 missing = yield from self._missing(session, self._ready_op)
             if restored and missing:
                 _LOG.info("a checkpoint did not make the model ready", missing=missing)
-            return session, restored and not missing
+            is_ready = restored and not missing
+            if is_ready:
+                yield Await(lambda: tell_ready(_asynchronous(session)))
+            return session, is_ready
 
         _refuse_both(checkpoint_dir, checkpoint_filename_with_path)
         return self._opened(master, config, work)
@@ -208,6 +212,7 @@ class SessionManager:
             waited = 0.0
             wait: ChiefWait = yield Await(lambda: _waiting(session))
             while (yield from self._init_local(session)) or (yield from self._missing(session, self._ready_op)):
+                yield Await(wait.look)
                 if max_wait_secs is not None and waited + self._pause > max_wait_secs:
                     raise DeadlineExceededError(
                         f"Session was not ready after waiting {max_wait_secs:g} secs.",
@@ -291,7 +296,10 @@ def _asynchronous(session: Any) -> Session:
 
 def tell_of_failure(session: Any, error: Exception) -> Program[None]:
     """A part of a chief's program: lets all tasks know why it gives up."""
-    yield Await(lambda: tell_failure(_asynchronous(session), error))
+    try:
+        yield Await(lambda: tell_failure(_asynchronous(session), error))
+    except Exception as failure:  # the session may be closed already; the chief's error counts
+        _LOG.info("the tasks have not heard why the chief failed", error=repr(failure))
 
 
 async def _waiting(session: Any) -> ChiefWait:

@@ -239,9 +239,11 @@ class Supervisor:
                 await self._begin()
                 self._gate.open()
         except BaseException as error:
-            if self.is_chief and isinstance(error, Exception):
-                await tell_failure(self._session, error)
-            await self._end()
+            try:
+                if self.is_chief and isinstance(error, Exception):
+                    await tell_failure(self._session, error)
+            finally:
+                await self._end()
             raise
 
     def _master(self, cluster: LocalCluster) -> Target:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -357,6 +357,39 @@ def test_file_names_are_looked_up_once(tmp_path: Path) -> None:
         assert session.run(names).tolist() == [str(tmp_path / "a.txt").encode()]
         session.run(af.local_variables_initializer())
         assert len(session.run(names)) == 2
+
+
+ROOMS: dict[str, Callable[[int], Any]] = {
+    "batch": lambda room: af.train.batch([af.constant(1)], 1, capacity=room),
+    "batch that pads": lambda room: af.train.batch([af.constant(1)], 1, capacity=room, dynamic_pad=True),
+    "batch_join": lambda room: af.train.batch_join([[af.constant(1)]], 1, capacity=room),
+    "maybe_batch": lambda room: af.train.maybe_batch([af.constant(1)], True, 1, capacity=room),
+    "maybe_batch_join": lambda room: af.train.maybe_batch_join([[af.constant(1)]], True, 1, capacity=room),
+    "input_producer": lambda room: af.train.input_producer([1, 2], capacity=room),
+    "input_producer with a summary": lambda room: af.train.input_producer([1, 2], capacity=room, summary_name="full"),
+    "string_input_producer": lambda room: af.train.string_input_producer(["a"], capacity=room),
+    "range_input_producer": lambda room: af.train.range_input_producer(3, capacity=room),
+    "slice_input_producer": lambda room: af.train.slice_input_producer([[1, 2]], capacity=room),
+}
+SHUFFLING: dict[str, Callable[[int], Any]] = {
+    "shuffle_batch": lambda room: af.train.shuffle_batch([af.constant(1)], 1, room, 0),
+    "shuffle_batch_join": lambda room: af.train.shuffle_batch_join([[af.constant(1)]], 1, room, 0),
+    "maybe_shuffle_batch": lambda room: af.train.maybe_shuffle_batch([af.constant(1)], 1, room, 0, True),
+    "maybe_shuffle_batch_join": lambda room: af.train.maybe_shuffle_batch_join([[af.constant(1)]], 1, room, 0, True),
+}
+
+
+@pytest.mark.parametrize("name", [*ROOMS, *SHUFFLING])
+def test_a_queue_without_room_is_refused(graph: Graph, name: str) -> None:
+    words = r"capacity is 1 or more, or below 0 .* but 0 was given" if name in ROOMS else "capacity 0 must be bigger"
+    with pytest.raises(ValueError, match=words):
+        {**ROOMS, **SHUFFLING}[name](0)
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_a_queue_without_a_limit_has_no_summary_of_its_room(graph: Graph, name: str) -> None:
+    ROOMS[name](-1)
+    assert not af.get_collection(af.GraphKeys.SUMMARIES)
 
 
 def test_summaries_say_how_full_the_queues_are(graph: Graph) -> None:

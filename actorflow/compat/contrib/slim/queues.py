@@ -32,9 +32,11 @@ def QueueRunners(session: Any) -> Iterator[None]:
             threads.extend(runner.create_threads(session, coord=coordinator, daemon=True, start=True))
         yield
     finally:
-        coordinator.request_stop()
         try:
-            coordinator.join(threads, stop_grace_period_secs=120)
-        except RuntimeError:
-            session.close()
-        _RUNNING.release()
+            coordinator.request_stop()
+            try:
+                coordinator.join(threads, stop_grace_period_secs=120)
+            except RuntimeError:
+                session.close()
+        finally:  # a runner's error is raised here, and another block may run after it
+            _RUNNING.release()

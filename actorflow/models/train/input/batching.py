@@ -16,7 +16,7 @@ from actorflow.graph.ops.array.shape import expand_dims, reshape, shape
 from actorflow.graph.ops.building import composite
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.models.queues import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
-from actorflow.models.train.input.fullness import summarize_fullness
+from actorflow.models.train.input.fullness import check_capacity, summarize_fullness
 from actorflow.models.train.input.queue_runner import QueueRunner, add_queue_runner
 from actorflow.models.train.input.sparse_examples import as_dense, as_sparse, sparse_places
 from actorflow.public import public
@@ -355,6 +355,7 @@ def maybe_shuffle_batch_join(
 
 
 def _fifo(capacity: int, dynamic_pad: bool, shared_name: str | None) -> Making:
+    check_capacity(capacity)
     kind: Any = PaddingFIFOQueue if dynamic_pad else FIFOQueue
     return lambda types, shapes: kind(capacity, types, shapes, shared_name=shared_name), capacity, 0
 

@@ -23,7 +23,7 @@ from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.graph.variables.collections import GraphKeys
 from actorflow.graph.variables.variable import Variable
 from actorflow.models.queues import FIFOQueue
-from actorflow.models.train.input.fullness import summarize_fullness
+from actorflow.models.train.input.fullness import check_capacity, summarize_fullness
 from actorflow.models.train.input.queue_runner import QueueRunner, add_queue_runner
 from actorflow.public import public
 
@@ -117,14 +117,15 @@ def input_producer(
             so run `local_variables_initializer()` first.
         shuffle: whether the rows of each epoch come in random order.
         seed: makes the random order the same in each session.
-        capacity: the maximum number of rows in the queue.
+        capacity: the maximum number of rows in the queue; no limit if it is below 0.
         shared_name: sessions that share a container (`af.container`) find the same queue under this name.
         summary_name: the name of a summary of how full the queue is; no summary unless given.
         cancel_op: the operation that cancels waiting enqueues when the runner stops; closing the queue unless given.
 
     Raises:
-        ValueError: the shape of a row is not known.
+        ValueError: the shape of a row is not known; or `capacity` is 0.
     """
+    check_capacity(capacity)
     with composite(name, "input_producer", input_tensor):
         rows = convert_to_tensor(input_tensor, name="input_tensor")
         static_shape = None if rows.static_shape is None else rows.static_shape[1:]

@@ -6,25 +6,42 @@ import anyio
 
 from actorflow.base.reports.logs import get_logger
 from actorflow.cluster.client.engine import RemoteEngine
+from actorflow.cluster.wire.failures import sendable_text
 from actorflow.engine.session.session import Session
 from actorflow.errors import OpError
 
 _LOG = get_logger("supervisor")
 _REPORT_SECONDS = 4.0
+_LOOK_SECONDS = 1.0
 _TELL_SECONDS = 5.0
 _LONGEST_REASON = 2000
 
 
 async def tell_failure(session: Session, error: BaseException) -> None:
-    """Lets all tasks of a session's cluster know why its chief gives up. A task that is not reached does not hear it."""
+    """Lets all tasks of a session's cluster know why its chief gives up. A task that is not reached does not hear it.
+
+    It raises no error of its own: the chief's error counts.
+    """
     engine = session._engine
     if not isinstance(engine, RemoteEngine):
         return
     with anyio.move_on_after(_TELL_SECONDS, shield=True):
         try:
-            await engine.tell_chief_failure(f"{type(error).__name__}: {error}"[:_LONGEST_REASON])
-        except OpError as failure:
-            _LOG.info("the tasks have not heard why the chief failed", error=failure.message)
+            await engine.tell_chief_failure(sendable_text(f"{type(error).__name__}: {error}"[:_LONGEST_REASON]))
+        except Exception as failure:
+            _LOG.info("the tasks have not heard why the chief failed", error=repr(failure))
+
+
+async def tell_ready(session: Session) -> None:
+    """Lets all tasks of a session's cluster know that its chief is ready, so that they forget why a chief before it failed."""
+    engine = session._engine
+    if not isinstance(engine, RemoteEngine):
+        return
+    with anyio.move_on_after(_TELL_SECONDS):
+        try:
+            await engine.tell_chief_failure("")
+        except Exception as failure:
+            _LOG.info("the tasks have not heard that the chief is ready", error=repr(failure))
 
 
 class ChiefWait:
@@ -50,7 +67,7 @@ class ChiefWait:
         """
         now = anyio.current_time()
         if now >= self._next_look:
-            self._next_look = now + _REPORT_SECONDS / 4
+            self._next_look = now + _LOOK_SECONDS
             if (failure := await self._ask()) != self.failure:
                 self.failure = failure
                 if failure:
@@ -67,9 +84,8 @@ class ChiefWait:
         """Sleeps, and looks from time to time meanwhile."""
         until = anyio.current_time() + seconds
         while (left := until - anyio.current_time()) > 0:
-            await anyio.sleep(min(left, _REPORT_SECONDS / 4))
-            if left > _REPORT_SECONDS / 4:
-                await self.look()
+            await anyio.sleep(min(left, _LOOK_SECONDS))
+            await self.look()
 
     async def _ask(self) -> str:
         engine = self._session._engine

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import actorflow.compat.v1 as tf
+from actorflow.models.train.input.fullness import check_capacity, summarize_fullness
+
+Sources = str | bytes | os.PathLike[str] | Sequence[str | bytes | os.PathLike[str]]
+"""A file, a pattern of files, or a list of these."""
 
 
 class ParallelReader(tf.ReaderBase):
@@ -73,7 +78,7 @@ class ParallelReader(tf.ReaderBase):
 
 
 def parallel_read(
-    data_sources: str | Sequence[str],
+    data_sources: Sources,
     reader_class: Callable[..., Any],
     num_epochs: int | None = None,
     num_readers: int = 4,
@@ -93,14 +98,16 @@ def parallel_read(
         num_epochs: how often each file is read; None without end.
         shuffle: whether files and records are drawn in a random order.
         dtypes: the types of the queue's parts; two strings unless given.
-        capacity: the most records that wait.
+        capacity: the most records that wait; no limit if it is below 0.
         min_after_dequeue: the fewest that stay behind when a record is drawn at random.
         seed: the seed of the order.
         scope: the scope of names.
 
     Raises:
-        ValueError: there is no such file.
+        TypeError: `data_sources` names no files.
+        ValueError: there is no such file; or `capacity` is 0.
     """
+    check_capacity(capacity)
     files = get_data_files(data_sources)
     with tf.name_scope(scope, "parallel_read"):
         names = tf.train.string_input_producer(
@@ -114,13 +121,13 @@ def parallel_read(
             )
         else:
             records = tf.FIFOQueue(capacity=capacity, dtypes=types, name="common_queue")
-        tf.summary.scalar(f"fraction_of_{capacity}_full", tf.cast(records.size(), tf.float32) * (1.0 / capacity))
+        summarize_fullness(records, f"fraction_of_{capacity}_full", capacity)
         reader = ParallelReader(reader_class, records, num_readers=num_readers, reader_kwargs=reader_kwargs)
         return reader.read(names)
 
 
 def single_pass_read(
-    data_sources: str | Sequence[str],
+    data_sources: Sources,
     reader_class: Callable[..., Any],
     reader_kwargs: Mapping[str, Any] | None = None,
     scope: str | None = None,
@@ -132,20 +139,24 @@ def single_pass_read(
         return reader_class(**(reader_kwargs or {})).read(names)
 
 
-def get_data_files(data_sources: str | Sequence[str]) -> list[str]:
+def get_data_files(data_sources: Sources) -> list[str]:
     """The files that a name, a pattern with `*`, `?` or `[`, or a list of these stands for.
 
     Raises:
+        TypeError: `data_sources` is neither a name nor a list of names.
         ValueError: there are none.
     """
     if isinstance(data_sources, (list, tuple)):
+        name = str(data_sources)
         files = [file for source in data_sources for file in get_data_files(source)]
-    elif any(mark in data_sources for mark in "*?["):
-        files = tf.gfile.Glob(data_sources)
-    else:
-        files = [str(data_sources)]
-    if not files:
-        raise ValueError(
-            f"No data files found in {data_sources}. Give the name or the pattern of files that are there."
+    elif not isinstance(data_sources, (str, bytes, os.PathLike)):
+        raise TypeError(
+            "data_sources is the name of a file, a pattern, or a list of these, and not "
+            f"{'None' if data_sources is None else f'of type {type(data_sources).__name__}'}."
         )
+    else:
+        name = str(os.fsdecode(data_sources))
+        files = tf.gfile.Glob(name) if any(mark in name for mark in "*?[") else [name]
+    if not files:
+        raise ValueError(f"No data files found in {name}. Give the name or the pattern of files that are there.")
     return files

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import actorflow.compat.v1 as tf
+from actorflow.models.train.input.fullness import check_capacity, summarize_fullness
 
 
 def prefetch_queue(
@@ -19,12 +20,16 @@ def prefetch_queue(
 
     Args:
         tensors: a list of tensors, or a dict; `dequeue` gives the same structure.
-        capacity: the most elements that wait.
+        capacity: the most elements that wait; no limit if it is below 0.
         num_threads: the number of threads that fill it.
         dynamic_pad: whether sizes may be unknown.
         shared_name: the name by which sessions share it.
         name: the scope of names.
+
+    Raises:
+        ValueError: `capacity` is 0.
     """
+    check_capacity(capacity)
     names = sorted(tensors) if isinstance(tensors, dict) else None
     parts = [tensors[each] for each in names] if names is not None else list(tensors)
     kind: Any = tf.PaddingFIFOQueue if dynamic_pad else tf.FIFOQueue
@@ -38,5 +43,5 @@ def prefetch_queue(
         )
         put = queue.enqueue(tensors)
         tf.train.add_queue_runner(tf.train.QueueRunner(queue, [put] * num_threads))
-        tf.summary.scalar(f"fraction_of_{capacity}_full", tf.cast(queue.size(), tf.float32) * (1.0 / capacity))
+        summarize_fullness(queue, f"fraction_of_{capacity}_full", capacity)
     return queue
