@@ -1,4 +1,4 @@
-"""What a chief tells when it fails or is ready, and what workers hear while they wait for it."""
+"""The words of a chief that fails or is ready, and of workers that wait for it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def full(session: object) -> None:
 
 
 def reasons(started: list[Server]) -> list[str]:
-    """What the status of each server says of its chief."""
+    """The reason of a failure in the status of each server."""
     return [str(server.status()["chief_failure"]) for server in started]
 
 
