@@ -145,3 +145,18 @@ def unpacked(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)([unpacked(part) for part in value])
     return value
+
+
+def shaped(value: Any) -> Any:
+    """`value`, with a single string as an array of rank 0, which has a shape and a type; a list or tuple, with its parts so.
+
+    Args:
+        value: what a kernel takes: numpy, Python functions and files hand out a single string as Python's bytes.
+    """
+    if isinstance(value, bytes):
+        array = np.empty((), object)
+        array[()] = value
+        return array
+    if isinstance(value, (list, tuple)):
+        return type(value)([shaped(part) for part in value])
+    return value

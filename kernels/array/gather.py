@@ -122,7 +122,7 @@ def accumulate(xp: Any, ufunc: Any, rows: Any, numbers: Any, updates: Any) -> No
     ufunc.at(rows.reshape(-1), numbers, updates.reshape(-1))
 
 
-@moving_kernel("ScatterNd")
+@moving_kernel("ScatterNd", computes=True)
 def scatter_nd(xp: Any, indices: Any, updates: Any, shape: Any, *, out: Any = None) -> Any:
     sizes = tuple(shape.tolist())
     depth = indices.shape[-1]

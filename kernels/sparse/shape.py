@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from actorflow.base.registry.kernel import kernel
 from actorflow.graph.ops.sparse.shape import resolve_shape
 
 from ..array.shape import axis_in
@@ -67,7 +68,7 @@ def sparse_slice(xp: Any, indices: Any, values: Any, shape: Any, start: Any, siz
     return indices[inside] - start, values[inside], sizes
 
 
-@moving_kernel("SparseReshape")
+@kernel("SparseReshape")
 def sparse_reshape(xp: Any, indices: Any, shape: Any, new_shape: Any) -> Any:
     if indices.shape[1] != len(shape):
         raise ValueError(f"Indices of rank {indices.shape[1]} don't fit the dense shape {shape.tolist()}.")

@@ -13,24 +13,25 @@ from typing import Any, TypeVar
 import numpy as np
 
 from actorflow.base.dtypes import STRING
-from actorflow.base.packed_strings import PackedStrings, together
+from actorflow.base.packed_strings import PackedStrings, shaped, together, unpacked
 from actorflow.base.registry.kernel import kernel
 from actorflow.base.registry.traits import Gpu
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def moving_kernel(*ops: str, gpu: Gpu | None = None) -> Callable[[F], F]:
-    """`kernel(*ops, gpu=gpu)` for a function that moves elements of any type and never looks at them."""
+def moving_kernel(*ops: str, gpu: Gpu | None = None, computes: bool = False) -> Callable[[F], F]:
+    """`kernel(*ops, gpu=gpu)` for a function that moves elements of any type and never looks at them. With `computes`, it also
+    makes new elements, such as sums of those that come to one place: it takes no packed strings, as it would add their places."""
 
     def decorate(function: F) -> F:
         @functools.wraps(function)
         def of_strings(xp: Any, *inputs: Any, **keywords: Any) -> Any:
-            if any(_is_packed(value) for value in inputs):
+            if not computes and any(_is_packed(value) for value in inputs):
                 return _packed_moved(function, xp, inputs, keywords)
             return as_arrays(function(xp, *(as_arrays(value) for value in inputs), **keywords))
 
-        kernel(*ops, dtypes=STRING, packed="moved")(of_strings)
+        kernel(*ops, dtypes=STRING, packed="" if computes else "moved")(of_strings)
         return kernel(*ops, gpu=gpu)(function)
 
     return decorate
@@ -73,13 +74,7 @@ def _packed_moved(function: Callable[..., Any], xp: Any, inputs: tuple[Any, ...]
 
 def as_arrays(value: Any) -> Any:
     """`value`, or each part of a list or tuple: single strings as arrays of rank 0, and packed strings as arrays of objects."""
-    if isinstance(value, (list, tuple)):
-        return type(value)(as_arrays(part) for part in value)
-    if isinstance(value, bytes):
-        array = np.empty((), object)
-        array[()] = value
-        return array
-    return value.objects() if isinstance(value, PackedStrings) else value
+    return shaped(unpacked(value))
 
 
 def mapped(function: Callable[[Any], Any], values: Any, dtype: Any = object) -> Any:

@@ -11,7 +11,9 @@ by keyword, those of the op's attributes that it names. It may also name
 - `done`: what it calls with `(result, None)` or `(None, error)`, once and on the event loop, instead of returning. Like an
   `async def` kernel it waits without a thread, and without a task too (paper section 5.3, "a continuation").
 
-It returns an array (or a numpy scalar where the rank is 0), a tuple of them for several outputs, or None for none. It
+Each input has a shape and a type: a single string comes as an array of rank 0, also where another kernel gave Python's bytes.
+
+It returns an array (or a numpy scalar, or bytes, where the rank is 0), a tuple of them for several outputs, or None for none. It
 never changes its inputs. An `async def` kernel holds no thread while it waits. `with step.waits_for("..."):` around its wait
 says for what, to everybody who asks what a step waits for.
 """

@@ -22,7 +22,7 @@ from dataclasses import replace
 from typing import Any
 
 from actorflow.base.dtypes import DType
-from actorflow.base.packed_strings import unpacked
+from actorflow.base.packed_strings import shaped, unpacked
 from actorflow.base.registry import kernel
 from actorflow.base.registry.kernel import KernelDef
 from actorflow.base.shapes import Shape, is_static
@@ -125,6 +125,15 @@ def of_objects(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(xp: Any, *inputs: Any, packs: Any = (), **options: Any) -> Any:
         return function(xp, *[unpacked(value) for value in inputs], **options)
+
+    return call
+
+
+def of_shaped(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel whose inputs all have a shape, for single strings that come as Python's bytes."""
+
+    def call(xp: Any, *inputs: Any, **options: Any) -> Any:
+        return function(xp, *[shaped(value) for value in inputs], **options)
 
     return call
 

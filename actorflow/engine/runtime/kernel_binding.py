@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.base.dtypes import DType, as_dtype
+from actorflow.base.dtypes import STRING, DType, as_dtype
 from actorflow.base.registry import kernel, library, opdef, roles
 from actorflow.base.registry.kernel import KernelDef
 from actorflow.base.shapes import Shape, is_static, num_elements
@@ -41,10 +41,26 @@ def kernel_of(
         if input_shapes is not None:
             entry = library.best(entry, device.type, types, node.attrs, input_shapes, without, constants)
         if kernel.PACKS in node.attrs and not entry.packed:
-            return replace(entry, function=library.of_objects(entry.function), direct=None)
+            entry = replace(entry, function=library.of_objects(entry.function), direct=None)
+        if _takes_strings(node, input_dtypes):
+            return replace(entry, function=library.of_shaped(entry.function))
         return entry
     except UnimplementedError as error:
         raise error.located(node=node.name, op=node.op, device=device.name, where=node.where) from None
+
+
+def _takes_strings(node: Node, input_dtypes: Sequence[DType]) -> bool:
+    """Whether an input may be strings. The types of outputs and the op's declaration say it if those of inputs are unknown, as
+    in a region."""
+    if input_dtypes:
+        return any(map(_is_string, input_dtypes))
+    return bool(node.inputs) and (
+        any(map(_is_string, node.dtypes)) or any(spec.allowed == STRING for spec in opdef.lookup(node.op).inputs)
+    )
+
+
+def _is_string(dtype: DType) -> bool:
+    return dtype.kind == "S" and not dtype.is_ref
 
 
 def bind(node: Node, entry: KernelDef, device: Device, context_of: ContextOf) -> Launch:

@@ -190,34 +190,103 @@ def test_what_lies_outside_of_the_data_is_no_string() -> None:
         assert loaded().call("buckets", 1, PackedStrings(places, bytes_of), 5) is NotImplemented
 
 
-MOVES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
-    "Reshape": ((np.array([3, -1]),), {}),
-    "ExpandDims": ((np.array(0),), {}),
-    "Squeeze": ((), {"axis": ()}),
-    "Transpose": ((np.array([1, 0]),), {}),
-    "Tile": ((np.array([2, 3]),), {}),
-    "Slice": ((np.array([1, 0]), np.array([2, 2])), {}),
-    "ReverseV2": ((np.array([1]),), {}),
-    "Gather": ((np.array([[2, 0], [1, 1]]),), {}),
-    "GatherV2": ((np.array([1, 0]), np.array(1)), {"batch_dims": 0}),
-    "GatherNd": ((np.array([[0, 1], [2, 1]]),), {}),
-    "Split": ((np.array(0),), {"num_split": 3}),
-    "Unpack": ((), {"num": 2, "axis": 1}),
-    "Pad": ((np.array([[1, 0], [0, 2]]),), {}),
-    "BroadcastTo": ((np.array([2, 3, 2]),), {}),
+AGAIN = np.array([[0, 2], [3, 1], [0, 2], [0, 2]])
+"""Points of which some come again."""
+FIRST = np.array([[0], [2], [0], [0]])
+PARTED = np.array([[0, 1, 0], [2, 0, 0], [1, 1, 1], [2, 0, 2]])
+SPARSE = np.array([[0, 1], [1, 0], [1, 0], [3, 2]]), np.array([4, 3])
+STRIDES = {"begin_mask": 0, "end_mask": 1, "ellipsis_mask": 0, "new_axis_mask": 4, "shrink_axis_mask": 2}
+Inputs = Callable[[Any, Any, Any], tuple[Any, ...]]
+MOVES: dict[str, tuple[Inputs, dict[str, Any]]] = {
+    "Identity": (lambda x, y, s: (x,), {}),
+    "StopGradient": (lambda x, y, s: (x,), {}),
+    "GuaranteeConst": (lambda x, y, s: (x,), {}),
+    "PlaceholderWithDefault": (lambda x, y, s: (x,), {}),
+    "EnsureShape": (lambda x, y, s: (x,), {"shape": (4, None)}),
+    "Fill": (lambda x, y, s: (np.array([2, 3]), s), {}),
+    "Reshape": (lambda x, y, s: (x, np.array([3, -1])), {}),
+    "ExpandDims": (lambda x, y, s: (x, np.array(0)), {}),
+    "Squeeze": (lambda x, y, s: (x.reshape(4, 1, 3),), {"axis": (1,)}),
+    "Transpose": (lambda x, y, s: (x, np.array([1, 0])), {}),
+    "BroadcastTo": (lambda x, y, s: (x, np.array([2, 4, 3])), {}),
+    "Tile": (lambda x, y, s: (x, np.array([2, 3])), {}),
+    "Slice": (lambda x, y, s: (x, np.array([1, 0]), np.array([2, 2])), {}),
+    "StridedSlice": (lambda x, y, s: (x, np.array([3, 1, 0]), np.array([0, 2, 0]), np.array([-2, 1, 1])), STRIDES),
+    "ReverseV2": (lambda x, y, s: (x, np.array([1])), {}),
+    "ReverseSequence": (lambda x, y, s: (x, np.array([3, 0, 2, 2])), {"seq_dim": 1, "batch_dim": 0}),
+    "Roll": (lambda x, y, s: (x, np.array([5, -1]), np.array([0, 1])), {}),
+    "Gather": (lambda x, y, s: (x, np.array([[2, 0], [1, 1]])), {}),
+    "GatherV2": (lambda x, y, s: (x, np.array([1, 0, 1]), np.array(1)), {"batch_dims": 0}),
+    "GatherNd": (lambda x, y, s: (x, AGAIN), {}),
+    "ConcatV2": (lambda x, y, s: ([x, y, x], np.array(1)), {}),
+    "Pack": (lambda x, y, s: ([x, y, x],), {"axis": 1}),
+    "Unpack": (lambda x, y, s: (x,), {"num": 3, "axis": 1}),
+    "Split": (lambda x, y, s: (x, np.array(0)), {"num_split": 2}),
+    "SplitV": (lambda x, y, s: (x, np.array([1, -1]), np.array(1)), {"num_split": 2}),
+    "Pad": (lambda x, y, s: (x, np.array([[1, 0], [0, 2]])), {}),
+    "PadV2": (lambda x, y, s: (x, np.array([[1, 0], [0, 2]]), s), {}),
+    "MirrorPad": (lambda x, y, s: (x, np.array([[2, 1], [0, 2]])), {"mode": "REFLECT"}),
+    "OneHot": (lambda x, y, s: (np.array([1, 1, 5]), np.array(3), s, scalar(b"off")), {"axis": 0}),
+    "DynamicPartition": (lambda x, y, s: (x, PARTED), {"num_partitions": 4}),
+    "DynamicStitch": (lambda x, y, s: ([FIRST.reshape(-1), np.array([5, 2, 5, 0]), x, y],), {}),
+    "TensorScatterUpdate": (lambda x, y, s: (x, FIRST, y), {}),
+    "SpaceToBatchND": (lambda x, y, s: (x.reshape(1, 4, 3, 1), np.array([2, 2]), np.array([[0, 0], [1, 0]])), {}),
+    "BatchToSpaceND": (lambda x, y, s: (x.reshape(4, 3, 1, 1), np.array([2, 2]), np.array([[0, 1], [1, 0]])), {}),
+    "SpaceToDepth": (lambda x, y, s: (x.reshape(1, 2, 2, 3),), {"block_size": 2, "data_format": "NHWC"}),
+    "DepthToSpace": (lambda x, y, s: (x.reshape(1, 1, 1, 12),), {"block_size": 2, "data_format": "NHWC"}),
+    "SparseToDense": (lambda x, y, s: (SPARSE[0], SPARSE[1], of_row(x), s), {"validate_indices": False}),
+    "SparseReorder": (lambda x, y, s: (SPARSE[0][::-1], of_row(x), SPARSE[1]), {}),
+    "SparseConcat": (
+        lambda x, y, s: ([SPARSE[0], SPARSE[0], of_row(x), of_row(y), SPARSE[1], SPARSE[1]],),
+        {"concat_dim": 1},
+    ),
+    "SparseSplit": (lambda x, y, s: (np.array(0), SPARSE[0], of_row(x), SPARSE[1]), {"num_split": 2}),
+    "SparseSlice": (lambda x, y, s: (SPARSE[0], of_row(x), SPARSE[1], np.array([1, 0]), np.array([3, 2])), {}),
+    "SparseFillEmptyRows": (lambda x, y, s: (SPARSE[0], of_row(x), SPARSE[1], s), {}),
 }
+
+
+def of_row(x: Any) -> Any:
+    """Four strings of a tensor of twelve."""
+    if isinstance(x, PackedStrings):
+        return PackedStrings(x.places.reshape(12, 2)[3:7], x.data)
+    return x.reshape(12)[3:7]
+
+
+def test_the_table_has_all_kernels_that_move_strings() -> None:
+    assert MOVES.keys() == {op for op in kernels.registered() if kernels.packing(op)[0] == "moved"}
 
 
 @pytest.mark.parametrize("op", MOVES)
 def test_moved_strings_stay_packed(op: str, seed: int) -> None:
-    others, keywords = MOVES[op]
+    inputs, keywords = MOVES[op]
     rng = np.random.default_rng(seed)
-    entry = kernels.lookup(op, "CPU", [af.string])
-    x = tensor(words(rng, 6), (3, 2))
-    wanted = entry.function(np, x, *others, **keywords)
-    found = entry.function(np, scattered(rng, x), *others, **keywords)
-    assert same(found, wanted)
-    assert all(isinstance(part, PackedStrings) for part in as_tuple(found))
+    function = kernels.lookup(op, "CPU", [af.string]).function
+    x, y, single = tensor(words(rng, 12), (4, 3)), tensor(words(rng, 12), (4, 3)), scalar(words(rng, 1)[0])
+    wanted = function(np, *inputs(x, y, single), **keywords)
+    for packed in (
+        (scattered(rng, x), scattered(rng, y), scattered(rng, single)),
+        (scattered(rng, x), y, pack(single)),
+    ):
+        found = function(np, *inputs(*packed), **keywords)
+        assert same(found, wanted)
+        strings = [part for part in as_tuple(found) if part.dtype == object]
+        assert strings and all(isinstance(part, PackedStrings) for part in strings)
+
+
+async def test_strings_that_come_to_one_place_are_joined_in_a_graph_of_packed_strings() -> None:
+    assert kernels.packing("ScatterNd") == ("", False)
+    graph = af.Graph()
+    with graph.as_default():
+        x = af.placeholder(af.string, [None])
+        low = af.strings.lower(af.string_strip(x))
+        joined = af.scatter_nd([[0], [2], [2], [0]], low, [4])
+        fetches = [af.strings.upper(joined), af.strings.length(joined)]
+    for options in (af.PlanOptions(), af.PlanOptions(optimize=False)):
+        async with af.Session(graph=graph, options=options) as session:
+            upper, lengths = await session.run(fetches, {x: tensor([b" Ab", b"Cde ", b"fGh", b"i"])})
+        assert upper.tolist() == [b"ABI", b"", b"CDEFGH", b""]
+        assert lengths.tolist() == [3, 0, 6, 0]
 
 
 def test_strings_of_several_tensors_are_put_together(seed: int) -> None:
@@ -274,6 +343,7 @@ def grown(rng: np.random.Generator, x: Any, size: int) -> Iterator[Any]:
         lambda a, b: af.as_string(af.strings.length(a)),
         lambda a, b: af.as_string(af.string_to_hash_bucket_fast(a, 10**6)),
         lambda a, b: af.reverse(a, [0]),
+        lambda a, b: af.scatter_nd(af.expand_dims(af.range_(af.size(a)) // 2, 1), a, af.shape(a)),
         lambda a, b: af.py_func(lambda v: v[::-1].copy(), [a], af.string),
         lambda a, b: af.where(af.equal(a, a), a, a),
         lambda a, b: af.expand_dims(a, 0)[0],

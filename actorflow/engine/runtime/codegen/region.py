@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.base.dtypes import DType
+from actorflow.base.packed_strings import shaped
 from actorflow.base.registry import opdef, roles
 from actorflow.base.registry.kernel import PACKS
 from actorflow.base.registry.traits import Loop
@@ -66,6 +67,7 @@ class Region:
         self._context_of = context_of
         self._given, self._kept = frozenset(node.attrs["inputs"]), frozenset(node.attrs["outputs"])
         self._open = [i for i, (dtype, shape) in enumerate(input_types) if not is_static(shape) and not dtype.is_ref]
+        self._strings = [i for i, (dtype, _) in enumerate(input_types) if dtype.kind == "S" and not dtype.is_ref]
         self._versions: dict[tuple[Any, ...], Callable[..., Any]] = {}
         self._handles: list[Callable[[], Any]] | None = None
         self._check_kernels()
@@ -79,6 +81,8 @@ class Region:
 
     def __call__(self, inputs: list[Any]) -> Any:
         """Runs the members, and empties the list of inputs."""
+        for i in self._strings:
+            inputs[i] = shaped(inputs[i])
         key = tuple([inputs[i].shape for i in self._open]) if self._open else ()
         version = self._versions.get(key)
         if version is None:
