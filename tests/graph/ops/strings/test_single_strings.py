@@ -181,7 +181,7 @@ SOURCES: dict[str, Callable[[str], Any]] = {
 
 
 def _run(session: Any, fetches: Any, feed: Any) -> str:
-    """What a run gives, or the first line of its error, as text."""
+    """The result of a run, or the first line of its error, as text."""
     try:
         return repr(session.run(fetches, feed))
     except Exception as error:
