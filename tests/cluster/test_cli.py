@@ -133,7 +133,7 @@ def test_f55_a_worker_from_its_start_to_sigterm(
         assert main(["status", address, *ask]) == 1
         rows = [line.split() for line in capsys.readouterr().out.splitlines()]
         assert rows[0][:3] == ["task", "state", "address"] and rows[1][:2] == ["/job:ps/task:0", "lost"]
-        assert rows[2][:3] == ["/job:worker/task:0", "live", address] and rows[2][5:8] == ["CPU", "×", "2"]
+        assert rows[2][:3] == ["/job:worker/task:0", "live", address] and rows[2][5:9] == ["1", "CPU", "×", "2"]
         assert rows[3][0] == "/job:ps/task:0:"
         assert main(["status", address, "--json", *ask]) == 1
         found = json.loads(capsys.readouterr().out)

@@ -8,7 +8,7 @@ from actorflow.base.reports.logs import get_logger
 from actorflow.cluster.client.engine import RemoteEngine
 from actorflow.cluster.wire.failures import sendable_text
 from actorflow.engine.session.session import Session
-from actorflow.errors import OpError
+from actorflow.errors import OpError, UnavailableError
 
 _LOG = get_logger("supervisor")
 _REPORT_SECONDS = 4.0
@@ -25,6 +25,9 @@ async def tell_failure(session: Session, error: BaseException) -> None:
     engine = session._engine
     if not isinstance(engine, RemoteEngine):
         return
+    link = engine.remote.link
+    if isinstance(error, UnavailableError) and (link is None or not link.alive):
+        return  # the cluster is not reached, which would hold the chief up once more
     with anyio.move_on_after(_TELL_SECONDS, shield=True):
         try:
             await engine.tell_chief_failure(sendable_text(f"{type(error).__name__}: {error}"[:_LONGEST_REASON]))
