@@ -76,7 +76,7 @@ def no_page(patch: pytest.MonkeyPatch) -> None:
 
 
 def no_server(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(server, "Server", fail)
+    patch.setattr(server, "HttpServer", fail)
 
 
 def no_serving(patch: pytest.MonkeyPatch) -> None:

@@ -653,7 +653,7 @@ async def served(page: Dashboard, end: asyncio.Event | None = None) -> AsyncIter
     pytest.importorskip("httptools")
     listening, end = server.listening("127.0.0.1", 0), end or asyncio.Event()
     async with page, anyio.create_task_group() as group:
-        group.start_soon(server.Server(page).serve, [listening], None, end)
+        group.start_soon(server.HttpServer(page).serve, [listening], None, end)
         base, token = f"http://127.0.0.1:{listening.getsockname()[1]}", {"authorization": "Bearer secret"}
         async with httpx.AsyncClient(base_url=base, headers=token, timeout=PATIENCE) as browser:
             yield browser

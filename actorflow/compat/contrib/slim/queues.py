@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import actorflow.compat.v1 as tf
+from actorflow.base.process import forks
 
-_RUNNING = threading.Lock()
+_lock = forks.new_lock()
+_running: list[tf.train.Coordinator] = []
+"""The coordinator of the block that runs, if there is any."""
 
 
 class NestedQueueRunnerError(Exception):
@@ -23,9 +26,11 @@ def QueueRunners(session: Any) -> Iterator[None]:
     Raises:
         NestedQueueRunnerError: such a block runs already.
     """
-    if not _RUNNING.acquire(blocking=False):
-        raise NestedQueueRunnerError("QueueRunners cannot be nested: end the other block of slim.queues first.")
     coordinator = tf.train.Coordinator()
+    with _lock:
+        if _running:
+            raise NestedQueueRunnerError("QueueRunners cannot be nested: end the other block of slim.queues first.")
+        _running.append(coordinator)
     threads: list[threading.Thread] = []
     try:
         for runner in tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS):
@@ -39,4 +44,4 @@ def QueueRunners(session: Any) -> Iterator[None]:
             except RuntimeError:
                 session.close()
         finally:  # a runner's error is raised here, and another block may run after it
-            _RUNNING.release()
+            _running.clear()
