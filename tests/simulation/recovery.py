@@ -18,6 +18,7 @@ from actorflow.errors import AbortedError, OpError
 from actorflow.supervisor import RestartPolicy, Restored
 from actorflow.training.supervisor import supervisor as supervisor_module
 from actorflow.training.supervisor.model_state import ModelState
+from actorflow.training.supervisor.saves import Checkpoints
 from simulation.checks import check_documented
 from simulation.run import CONNECT_SECONDS, STEP_SECONDS, Run
 
@@ -87,7 +88,7 @@ class Watched(af.Supervisor):
         manager = self._manager
         return manager is not None and manager._phase is not None and all(life.is_up for life in self.lives.values())
 
-    async def _prepare(self) -> tuple[str | None, int]:
+    async def _prepare(self) -> tuple[str | None, int, bool]:
         with self._run.phases.during("restore"):
             found = await super()._prepare()
         restored = self.history[-1]
@@ -96,13 +97,20 @@ class Watched(af.Supervisor):
         self._notes.restored(restored.step)
         return found
 
-    async def _save(self, step: int, taken: Callable[[], object] = lambda: None) -> str:
-        self._notes.save_begins(step)
-        with self._run.phases.during("commit"):
-            path = await super()._save(step, taken)
-        self._run.committed(step, path)
-        self._notes.save_ends(step)
-        return path
+    def _checkpoints(self, *arguments: Any) -> Checkpoints:
+        checkpoints = super()._checkpoints(*arguments)
+        write = checkpoints.write
+
+        async def noted(step: int, taken: Callable[[], object] = lambda: None) -> str:
+            self._notes.save_begins(step)
+            with self._run.phases.during("commit"):
+                path = await write(step, taken)
+            self._run.committed(step, path)
+            self._notes.save_ends(step)
+            return path
+
+        checkpoints.write = noted  # type: ignore[method-assign]
+        return checkpoints
 
 
 @functools.cache

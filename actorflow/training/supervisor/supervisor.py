@@ -611,7 +611,15 @@ class Supervisor:
         await self._roles.level(leaving, jobs, self._saves)
 
     async def _begin(self) -> None:
-        """Training can begin, or go on, with the values of a checkpoint, of copies, or initial values."""
+        """Training can begin, or go on."""
+        path, step, has_copies = await self._prepare()
+        # to go back to until the first periodic save, random counters included
+        if path is None and not has_copies and self._saves.is_on:
+            await self._saves.write(step)
+
+    async def _prepare(self) -> tuple[str | None, int, bool]:
+        """Gives variables the values of a checkpoint, whose path is in the result, of copies, as the result says, or initial
+        values."""
         if not self._is_shared:
             await self.model.check_folder(self.session)
             self._is_shared = True
@@ -630,6 +638,4 @@ class Supervisor:
             await roles.moves.tell_masters()
         self._events.tell(Restored, path, step, self.epoch, has_copies)
         roles.map_replicas([d.name for d in self.session.list_devices()] if self._manager is None else self.lives)
-        # to go back to until the first periodic save, random counters included
-        if path is None and not has_copies and self._saves.is_on:
-            await self._saves.write(step)
+        return path, step, has_copies
