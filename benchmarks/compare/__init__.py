@@ -1,4 +1,4 @@
-"""The same two ONNX files behind our server and behind those that people use, in one command.
+"""The same two ONNX files behind our server and behind servers that people use, in one command.
 
     python -m benchmarks compare                     all servers, three rounds; an hour with the installations
     python -m benchmarks compare litserve --rounds 1 our servers and one peer; shown, not stored

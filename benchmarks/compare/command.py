@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.compare import environments, measures, models, report
-from benchmarks.compare.environments import NotThereError
 from benchmarks.compare.running import clients_core
-from benchmarks.compare.server import Server
+from benchmarks.compare.server import NotThereError, Server
 from benchmarks.compare.servers import OURS, SERVERS
 from benchmarks.harness import environment, stored
 
@@ -68,8 +67,8 @@ def _measured(
                         print(f"{server.title}: {errors[server.name]}", flush=True)
                         continue
                     figures[f"{server.name}/{model}"] = some | {"lines": server.lines()}
-                    told = ", ".join(f"{figure} {value:.4g}" for figure, value in some.items())
-                    print(f"round {number + 1}, {model}, {server.title}: {told}", flush=True)
+                    line = ", ".join(f"{figure} {value:.4g}" for figure, value in some.items())
+                    print(f"round {number + 1}, {model}, {server.title}: {line}", flush=True)
             results.append(figures)
     return results, errors
 

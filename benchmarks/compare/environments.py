@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.compare.server import Server
+from benchmarks.compare.server import NotThereError, Server
 from benchmarks.harness.environment import ROOT
 
 FOLDER = ROOT / "build" / "compare"
@@ -17,10 +17,6 @@ import json
 from importlib import metadata
 print(json.dumps({each.metadata["Name"].lower(): each.version for each in metadata.distributions()}))
 """
-
-
-class NotThereError(Exception):
-    """A server can't be installed or started; the message says why."""
 
 
 def interpreter(server: Server) -> Path:
@@ -36,15 +32,8 @@ def interpreter(server: Server) -> Path:
     if mark.exists() and json.loads(mark.read_text(encoding="utf-8")) == list(server.packages):
         return python
     print(f"{server.title}: pip install {' '.join(server.packages)}", flush=True)
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *server.packages]
-    try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
-    except subprocess.TimeoutExpired:
-        raise NotThereError(f"pip has not ended after {_SECONDS:.0f} s.") from None
-    if ended.returncode:
-        lines = [line for line in ended.stderr.splitlines() if line.startswith("ERROR")] or ended.stderr.splitlines()
-        raise NotThereError(f"pip can't install it: {' '.join(lines[-3:]) or 'it gave no reason'}")
+    _run([sys.executable, "-m", "venv", str(folder)])
+    _run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *server.packages])
     if server.has_actorflow:
         paths = [path for path in sys.path if path.endswith("site-packages")]
         text = "".join(f"import site; site.addsitedir({path!r})\n" for path in paths)
@@ -53,17 +42,28 @@ def interpreter(server: Server) -> Path:
     return python
 
 
+def _run(command: list[str]) -> str:
+    """The output of a command. Raises NotThereError where it fails."""
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise NotThereError(f"{' '.join(command[:4])} has not ended after {_SECONDS:.0f} s.") from None
+    if ended.returncode:
+        lines = [line for line in ended.stderr.splitlines() if line.startswith("ERROR")] or ended.stderr.splitlines()
+        raise NotThereError(f"{' '.join(command[:4])} fails: {' '.join(lines[-3:]) or 'it gave no reason'}")
+    return ended.stdout
+
+
 def _purelib(python: Path) -> str:
     """The folder of an environment's packages."""
     code = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    return subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    return _run([str(python), "-c", code]).strip()
 
 
 def versions(server: Server) -> dict[str, str]:
     """The versions of a server's packages."""
     if not server.packages:
         return {}
-    ended = subprocess.run([str(interpreter(server)), "-c", _VERSIONS], capture_output=True, text=True, check=True)
-    there: dict[str, str] = json.loads(ended.stdout)
+    there: dict[str, str] = json.loads(_run([str(interpreter(server)), "-c", _VERSIONS]))
     names = [package.partition("[")[0] for package in server.packages]
     return {name: there[name] for name in names if name in there}

@@ -88,7 +88,7 @@ class Clients:
 class Overload:
     """How requests at a rate ended: good and in time, refused at once or later, given up by the client, lost otherwise."""
 
-    asked: int = 0
+    requests: int = 0
     seconds: list[float] = field(default_factory=list)
     refused: int = 0
     late: int = 0
@@ -136,8 +136,8 @@ async def overload(port: int, request: bytes, rate: float, seconds: float, patie
 
     begun = time.monotonic()
     while (passed := time.monotonic() - begun) < seconds:
-        while result.asked < passed * rate:
-            result.asked += 1
+        while result.requests < passed * rate:
+            result.requests += 1
             while idle and not idle[0].is_open:
                 all_of_them.discard(idle.popleft())
             if idle:

@@ -21,11 +21,12 @@ from benchmarks.compare import environments, loads
 from benchmarks.compare.client import Connection, connected
 from benchmarks.compare.models import Model
 from benchmarks.compare.running import Processes
-from benchmarks.compare.server import Place, Server, status
+from benchmarks.compare.server import NotThereError, Place, Server, status
 from benchmarks.frontends.serving import free_port
 
 CLIENTS, FEW_CLIENTS, LEAVING = 64, 8, 1000
 PATIENCE = 1.0
+_ANSWER_SECONDS = 60.0
 _START_SECONDS = 120.0
 _QUIET, _MOST_SECONDS = 0.02, 30.0
 _LOOK, _PATIENT = 0.2, 6
@@ -59,31 +60,31 @@ def figures(server: Server, path: Path, model: Model, lengths: Lengths, storms: 
     """
     row = model.rows()
     requests = {kind: body(row).request() for kind, body in server.bodies.items()}
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     with _place(server, path) as place:
         with _started(server, place, requests["json"], {}) as (processes, seconds):
-            found["cold_start_s"] = seconds
+            values["cold_start_s"] = seconds
             for kind, request in requests.items():
                 run(_steady(processes, place.port, request, CLIENTS, lengths.warm))
                 steady = run(_steady(processes, place.port, request, CLIENTS, lengths.steady))
                 count = len(steady.answers.seconds)
-                found[f"{kind}_per_s"], found[f"{kind}_per_cpu_s"] = count / steady.seconds, count / steady.cpu
-                found[f"{kind}_failed"] = sum(steady.answers.others.values())
-                found |= _percentiles(kind, steady.answers.seconds)
+                values[f"{kind}_per_s"], values[f"{kind}_per_cpu_s"] = count / steady.seconds, count / steady.cpu
+                values[f"{kind}_failed"] = sum(steady.answers.others.values())
+                values |= _percentiles(kind, steady.answers.seconds)
             alone = run(_steady(processes, place.port, requests["json"], 1, lengths.warm / 2)).answers
-            found["alone_p50_ms"] = _percentiles("", alone.seconds).get("_p50_ms", float("nan"))
-            found["memory_mb"] = processes.memory()
+            values["alone_p50_ms"] = _percentiles("", alone.seconds).get("_p50_ms", float("nan"))
+            values["memory_mb"] = processes.memory()
             if storms:
                 kind = next(reversed(requests))
-                request, rate = requests[kind], max(1.0, found[f"{kind}_per_s"])
+                request, rate = requests[kind], max(1.0, values[f"{kind}_per_s"])
                 ended = run(loads.overload(place.port, request, 2 * rate, lengths.overload, PATIENCE))
-                found |= _overloaded(ended, rate, lengths)
-                found["left_ms"] = _left(processes, place.port, request)
+                values |= _overloaded(ended, rate, lengths)
+                values["left_ms"] = _left(processes, place.port, request)
         if storms:
-            found |= run(_reloaded(server, place, requests["json"]))
+            values |= run(_reloaded(server, place, requests["json"]))
         if server.has_loop:
-            found["loop_p99_ms"] = _delay(server, place, requests[next(reversed(requests))], lengths)
-    return found
+            values["loop_p99_ms"] = _delay(server, place, requests[next(reversed(requests))], lengths)
+    return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +118,11 @@ def scores(server: Server, path: Path, model: Model) -> list[float]:
     """
     request = server.bodies["json"](model.rows()).request()
     with _place(server, path) as place, _started(server, place, request, {}):
-        body = run(_asked(place.port, request))
+        body = run(_body(place.port, request))
     return [float(word) for word in re.findall(rb"\d+\.\d+(?:[eE][-+]?\d+)?", body)[-10:]]
 
 
-async def _asked(port: int, request: bytes) -> bytes:
+async def _body(port: int, request: bytes) -> bytes:
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def answered(connection: Connection, code: int, seconds: float) -> None:
@@ -129,7 +130,10 @@ async def _asked(port: int, request: bytes) -> bytes:
 
     connection = await connected(port, request, answered)
     connection.ask()
-    await done
+    try:
+        await asyncio.wait_for(done, _ANSWER_SECONDS)
+    except TimeoutError:
+        raise NotThereError(f"It has not answered a request within {_ANSWER_SECONDS:.0f} s.") from None
     connection.close()
     return connection.body
 
@@ -147,8 +151,8 @@ def _overloaded(ended: loads.Overload, rate: float, lengths: Lengths) -> dict[st
     return {
         "overload_good": len(ended.seconds) / lengths.overload / rate,
         "overload_p99_ms": p99,
-        "overload_refused": ended.refused / ended.asked,
-        "overload_late": (ended.late + ended.lost) / ended.asked,
+        "overload_refused": ended.refused / ended.requests,
+        "overload_late": (ended.late + ended.lost) / ended.requests,
     }
 
 

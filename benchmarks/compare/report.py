@@ -60,7 +60,7 @@ def medians(rounds: Sequence[Round]) -> dict[str, dict[str, float]]:
 
 
 def best_ratios(
-    found: Mapping[str, Mapping[str, float]], rounds: Sequence[Round], ours: Sequence[str], model: str
+    figures_of: Mapping[str, Mapping[str, float]], rounds: Sequence[Round], ours: Sequence[str], model: str
 ) -> dict[str, Any]:
     """Our requests by second of the server's processor, by the best peer's, round by round: the median, the least, the most, and
     the peer. Beside other processes a server of several processes gets more of its core, so that requests by second say less."""
@@ -69,12 +69,12 @@ def best_ratios(
         name = f"{kind}_per_cpu_s"
         peers = [
             key
-            for key in found
-            if key.endswith(f"/{model}") and key.partition("/")[0] not in ours and name in found[key]
+            for key in figures_of
+            if key.endswith(f"/{model}") and key.partition("/")[0] not in ours and name in figures_of[key]
         ]
         if not peers:
             continue
-        best = max(peers, key=lambda key: found[key][name])
+        best = max(peers, key=lambda key: figures_of[key][name])
         for server in ours:
             key = f"{server}/{model}"
             ratios = [
@@ -101,9 +101,9 @@ def _cell(value: float | None, column: Column, best: float | None) -> str:
 
 
 def _table(
-    columns: Sequence[Column], servers: Mapping[str, str], found: Mapping[str, Mapping[str, float]], model: str
+    columns: Sequence[Column], servers: Mapping[str, str], figures_of: Mapping[str, Mapping[str, float]], model: str
 ) -> list[str]:
-    rows = {name: found.get(f"{name}/{model}", {}) for name in servers}
+    rows = {name: figures_of.get(f"{name}/{model}", {}) for name in servers}
     bests: dict[str, float | None] = {}
     for column in columns:
         values = [v for row in rows.values() if (v := row.get(column.name)) is not None and not math.isnan(v)]
@@ -121,8 +121,8 @@ def _setting(document: Mapping[str, Any]) -> list[str]:
     machine = document["machine"]
     state = f"{(document['commit'] or 'no commit')[:10]}{' with changes' if document['dirty'] else ''}"
     busy = f"load average {document['load_average']}, other processes took {100 * document['other_cpu']:.0f} %"
-    there = [told for told in document["servers"].values() if told["versions"]]
-    versions = [f"{told['title']}: {', '.join(f'{k} {v}' for k, v in told['versions'].items())}" for told in there]
+    there = [row for row in document["servers"].values() if row["versions"]]
+    versions = [f"{row['title']}: {', '.join(f'{k} {v}' for k, v in row['versions'].items())}" for row in there]
     return [
         f"{document['date']}, {state}, `{document['command']}`, {document['rounds']} rounds; {machine['cpu']}, "
         f"{machine['cores']} cores, Python {machine['python']}; {busy} of the machine.",
@@ -133,7 +133,7 @@ def _setting(document: Mapping[str, Any]) -> list[str]:
 
 def section(document: Mapping[str, Any]) -> str:
     """The part of the results' page, from the stored document."""
-    servers = {name: told["title"] for name, told in document["servers"].items()}
+    servers = {name: row["title"] for name, row in document["servers"].items()}
     lines: list[str] = []
     for model, about in document["models"].items():
         lines += [f"The model is {about}; 64 clients, the best of each column in bold.", ""]

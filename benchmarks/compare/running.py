@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.compare.environments import NotThereError
+from benchmarks.compare.server import NotThereError
 
 _MARK = "COMPARE_MARK"
 ONE = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "ACTORFLOW_THREADS": "1"}
 _GRACE = 10.0
 _SERVERS, _CLIENTS = min(os.sched_getaffinity(0)), max(os.sched_getaffinity(0))
-"""The core of the servers and that of the clients; the same where there is one."""
+"""The core of the servers and the core of the clients, which are the same core if the process may use a single core."""
 
 
 class Processes:

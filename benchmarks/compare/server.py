@@ -4,10 +4,34 @@ from __future__ import annotations
 
 import http.client
 import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+_RELOAD_SECONDS = 120.0
+
+
+class NotThereError(Exception):
+    """A server can't be installed or started, or has stopped to answer; the message says why."""
+
+
+def await_reload(is_there: Callable[[], bool]) -> None:
+    """Waits until a server has its new model.
+
+    Args:
+        is_there: whether it has.
+
+    Raises:
+        NotThereError: if that takes minutes.
+    """
+    until = time.monotonic() + _RELOAD_SECONDS
+    while not is_there():
+        if time.monotonic() > until:
+            raise NotThereError(f"Its new model was not there after {_RELOAD_SECONDS:.0f} s.")
+        time.sleep(0.02)
+
 
 _OF_THE_MEASURE = "# for the measure"
 PROGRAMS = Path(__file__).resolve().parent / "programs"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from typing import Any
 
-from benchmarks.compare.server import Body, Place, Server, status
+from benchmarks.compare.server import Body, Place, Server, await_reload, status
 
 
 def _binary(array: Any) -> Body:
@@ -39,8 +38,7 @@ def _version(place: Place, number: int) -> None:
 
 def _reload(place: Place, process: int) -> None:
     _version(place, 2)
-    while status(place.port, "GET", "/v2/models/m/versions/2/ready") != 200:
-        time.sleep(0.02)
+    await_reload(lambda: status(place.port, "GET", "/v2/models/m/versions/2/ready") == 200)
 
 
 SERVER = Server(

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 
-from benchmarks.compare.server import PROGRAMS, Place, Server, instances, raw
+from benchmarks.compare.server import PROGRAMS, Place, Server, await_reload, instances, raw
 
 
 def _reload(place: Place, process: int) -> None:
     os.kill(process, signal.SIGUSR1)
-    while not (place.folder / "reloaded").exists():
-        time.sleep(0.02)
+    await_reload((place.folder / "reloaded").exists)
 
 
 SERVER = Server(

@@ -23,7 +23,7 @@ def anneal(
     start: StepTimeline,
     chance: random.Random,
     progress: Callable[[], float],
-    found: Callable[[StepTimeline], None],
+    tell: Callable[[StepTimeline], None],
     heat: float = 1.0,
 ) -> StepTimeline:
     """The best placement on a way of random changes from `start`: better placements are taken, and worse placements the
@@ -31,7 +31,7 @@ def anneal(
 
     Args:
         progress: gives what part of the trials or of the time is over; it is called before each trial, and ends it by 1.
-        found: is told of each placement that is better than all before it on this way.
+        tell: is called with each placement that is better than all before it on this way.
         heat: what part of the usual temperatures to have.
     """
     present = best = start
@@ -56,5 +56,5 @@ def anneal(
         path = present.critical()
         if present.seconds < best.seconds:
             best = present
-            found(best)
+            tell(best)
     return best
