@@ -302,7 +302,7 @@ class Server:
             self.links.endpoints.set_epoch(epoch)
             self.epoch = epoch
             why = f"The cluster has begun epoch {epoch}: something was lost, and the steps under way with it."
-            self.master.end_clients(why)
+            self.master.begin_epoch(why)
             self.worker.abort_all(AbortedError(why))
         await self.worker.settle()
 

@@ -18,6 +18,7 @@ from actorflow import errors
 from actorflow.cluster.client.inquiries import query_status
 from actorflow.cluster.config.credentials import Credentials
 from actorflow.cluster.processes import startup
+from actorflow.cluster.wire.links import Links
 from actorflow.engine.transport.errors import HandshakeRejected
 from actorflow.transports.zmq.endpoint import ZmqEndpoint
 from actorflow.transports.zmq.greeting import refusal as told_refusal
@@ -105,3 +106,29 @@ async def test_a_wrong_port_is_told_while_the_session_waits(
     (told,) = [r.getMessage() for r in caplog.records if "does not answer yet" in r.getMessage()]
     assert f"127.0.0.1:{port}" in told and "nothing listens there" in told
     assert not [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+
+
+async def test_a_task_is_reached_at_its_new_address_while_its_former_address_is_tried() -> None:
+    """A task may have joined under the name of a lost task, whose process others still try to reach."""
+    async with servers({"ps": 1, "worker": 1}, "zmq") as (ps, worker), anyio.create_task_group() as group:
+        with listening() as (_, address):
+            group.start_soon(try_to_reach, worker.links, ps.task, address)
+            await anyio.wait_all_tasks_blocked()
+            link = await worker.links.to(ps.task, ps.target.address)
+            assert link.identity == ps.identity and link.alive
+            assert await worker.links.to(ps.task, ps.target.address) is link
+            group.cancel_scope.cancel()
+
+
+async def test_a_link_is_not_taken_for_that_to_another_address() -> None:
+    async with servers({"ps": 1, "worker": 1}, "zmq") as (ps, worker):
+        link = await worker.links.to(ps.task, ps.target.address)
+        with pytest.raises(errors.UnavailableError):
+            await worker.links.to(ps.task, f"tcp://127.0.0.1:{free_port()}", timeout=0.5)
+        assert await worker.links.to(ps.task, ps.target.address) is link
+
+
+async def try_to_reach(links: Links, task: str, address: str) -> None:
+    """Fails, after a long time."""
+    with pytest.raises(errors.UnavailableError):
+        await links.to(task, address, timeout=60)

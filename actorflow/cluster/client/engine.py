@@ -268,9 +268,14 @@ class RemoteEngine(StepCounts):
         await self.remote.ask(Replan)
         self.remote.forget_plans()
 
+    def place_variables(self, devices: Mapping[str, str]) -> None:
+        """Gives nodes these devices from the next connection on. From then on variables are where this session puts them,
+        whatever a supervisor has told the master before."""
+        self.remote.moved = {**(self.remote.moved or {}), **devices}
+
     async def move(self, devices: Mapping[str, str]) -> None:
         """Gives nodes other devices; values don't move by that."""
-        self.remote.moved |= devices
+        self.place_variables(devices)
         await self.extend()
         await self.remote.ask(lambda session: MoveNodes(session, dict(devices)))
         # a plan that was made before keeps its number, and no reply to it will tell the new places

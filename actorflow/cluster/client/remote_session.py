@@ -104,8 +104,9 @@ class RemoteSession:
         self.plans = 0
         """How many the master has made."""
         self.placements: Mapping[str, str] = {}
-        self.moved: dict[str, str] = {}
-        """The devices of nodes that have moved, which another session at the master is told as well."""
+        self.moved: dict[str, str] | None = None
+        """The devices of nodes that have moved, which another session at the master is told as well. None: the master decides
+        where variables are."""
         self.devices: list[RemoteDevice] = []
         self.links: Links | None = None
         self._process = 0
@@ -164,6 +165,7 @@ class RemoteSession:
             self._sent = 0
             if self.moved:
                 self._sent = await link.call(Extend(self.number, 0, self._graph.to_bytes(since=0)))
+            if self.moved is not None:
                 await link.call(MoveNodes(self.number, self.moved))
         self._take_devices(devices)
         self._known.clear()

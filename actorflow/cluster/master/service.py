@@ -114,8 +114,9 @@ class MasterService:
         for session, _ in list(self.sessions.values()):
             await session.follow(links)
 
-    def end_clients(self, why: str) -> None:
-        """Ends the links of all clients; they connect again."""
+    def begin_epoch(self, why: str) -> None:
+        """Ends the links of all clients; they connect again. The supervisor of the new epoch says where variables are."""
+        self._homes.clear()
         for _, owner in list(self.sessions.values()):
             owner.close(why)
 
@@ -167,6 +168,7 @@ class MasterService:
         async def moved_state(request: MovedState) -> None:
             if not all(type(row) is list and [type(part) for part in row] == [str] * 3 for row in request.rows):
                 raise InvalidArgumentError("Each row is a container, the name of a variable, and a device.")
+            link.check_epoch(request.epoch)
             self._homes.update({(container, name): device for container, name, device in request.rows})
             for session, _ in list(self.sessions.values()):
                 await session.find_variables()

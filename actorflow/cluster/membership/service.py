@@ -29,6 +29,7 @@ from actorflow.errors import (
 
 _LOG = get_logger("cluster")
 _WATCH_SECONDS = 1.0
+_ENTER_SECONDS, _ENTER_PAUSE = 30.0, 0.5
 
 
 class Membership:
@@ -174,10 +175,21 @@ class Membership:
             ) from error
 
     async def enter(self, address: str) -> None:
-        """Makes this task, which is up, a member. Raises what the coordinator says."""
-        link = await self._at_coordinator()
-        assert link is not None
-        view = decode_view(await link.call(Join(self._me, address)))
+        """Makes this task, which is up, a member. Members that can't be reached now may be back, or declared lost, in a moment.
+
+        Raises what the coordinator says; UnavailableError if that does not change for half a minute."""
+        until = anyio.current_time() + _ENTER_SECONDS
+        while True:
+            try:
+                link = await self._at_coordinator()
+                assert link is not None
+                view = decode_view(await link.call(Join(self._me, address)))
+                break
+            except UnavailableError as error:
+                if self._closed or anyio.current_time() > until:
+                    raise
+                _LOG.info("the cluster does not take this task now", task=self._me, error=error.message)
+                await anyio.sleep(_ENTER_PAUSE)
         if self.view.epoch < view.epoch:
             await self.install(view)
 

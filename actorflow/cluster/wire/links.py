@@ -43,8 +43,10 @@ class TaskLink:
     """The way to one peer. `control` is the channel that was authenticated, and tells whether the peer lives; `tokens`
     carries tensors, and the requests of `rpc` too; `about` is what the peer said of itself."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, address: str = "") -> None:
         self.control = channel
+        self.address = address
+        """The address of the peer; "" for a link that the peer has opened."""
         self.tokens = channel
         self.about: Mapping[str, Any] = {}
         self.rpc = Rpc(channel)
@@ -175,7 +177,7 @@ class Links:
         self._accepted: dict[TaskLink, None] = {}
         """All that were opened to this process and are alive: a peer may open one again while the former one ends."""
         self._unattached: dict[ProcessIdentity, Channel] = {}
-        self._opening: dict[str, _Opening] = {}
+        self._opening: dict[tuple[str, str], _Opening] = {}
         self.endpoints = open_endpoints(me, self._accept)
         self.on_epoch: Callable[[int], object] = self.endpoints.set_epoch
         """Called with the epoch of a peer that is further than this process."""
@@ -201,7 +203,8 @@ class Links:
         timeout: float = CONNECT_SECONDS,
         progress: Callable[[str], object] | None = None,
     ) -> TaskLink:
-        """The link to `task`, opened now unless a link is alive.
+        """The link to `task`, opened now unless a link is alive. A task that follows another under its name has another address:
+        the link to the former process is not taken for it, and no caller waits until the former address is given up.
 
         Raises:
             errors.UnavailableError: it is not reached in time.
@@ -212,16 +215,16 @@ class Links:
         try:
             while True:
                 link = self.outbound.get(task)
-                if link is not None and link.alive:
+                if link is not None and link.alive and link.address == address:
                     return link
-                opening = self._opening.get(task)
+                opening = self._opening.get((task, address))
                 if opening is None:
                     break
                 opening.listen(progress)
                 failure = await asyncio.shield(opening.done)
                 if failure is not None:  # a second try now would fail as well, and the next one behind it later still
                     raise failure.located()
-            opening = self._opening[task] = _Opening(asyncio.get_running_loop().create_future())
+            opening = self._opening[task, address] = _Opening(asyncio.get_running_loop().create_future())
             opening.listen(progress)
             failure = None
             try:
@@ -232,7 +235,7 @@ class Links:
                 failure = error
                 raise
             finally:
-                del self._opening[task]
+                del self._opening[task, address]
                 opening.done.set_result(failure)
         except asyncio.CancelledError as error:
             if opening is not None:
@@ -244,7 +247,7 @@ class Links:
     ) -> TaskLink:
         control = self.endpoints.control
         channel = await control.connect(address, key=key, timeout=timeout, progress=progress)
-        link = TaskLink(channel)
+        link = TaskLink(channel, address)
         link.rpc.start()
         try:
             epoch = 0 if self._serve is None else control.epoch

@@ -178,9 +178,10 @@ class MoveNodes(Request):
 @dataclass(frozen=True, slots=True)
 class MovedState(Request):
     """Tells a master the devices of variables that a supervisor has placed: [container, name, device] of each. Sessions of other
-    clients find them there from then on."""
+    clients find them there from then on, until the next epoch begins. It is refused in another epoch than `epoch`."""
 
     method = "moved_state"
+    epoch: int
     rows: list[Any]
 
 

@@ -234,6 +234,7 @@ class Supervisor:
             if not self.is_chief:
                 await self._classifier.wait_for_chief(self._start_seconds)
             elif isinstance(engine, RemoteEngine):
+                engine.place_variables({})
                 await self._watch(engine.target, engine)
             else:
                 await self._begin()

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import anyio
 import numpy as np
 
 import actorflow as af
@@ -17,6 +18,8 @@ from actorflow.cluster.config.credentials import write_keys
 
 REPLICAS, ROWS = 4, 12
 ENVIRON = {name: value for name, value in os.environ.items() if not name.startswith(("ACTORFLOW_", "TF_CONFIG"))}
+LONGEST_SECONDS = 270.0
+"""The time of all phases: shorter than the limit of a test, so that a failure can say where it stands."""
 STEPS_AFTER = 3
 """The steps that a phase has at least when the cluster is as it shall be."""
 
@@ -122,19 +125,23 @@ async def trained_through(plan: Plan, folder: Path, *, copies: int = 0) -> af.Su
                 copies=copies,
                 lost_seconds=1.0,
             ) as supervisor:
+                number = 0
                 try:
-                    for phase in plan(tasks):
-                        since = None
-                        async for attempt in supervisor.steps():
-                            async with attempt as step:
-                                await supervisor.run(model.train, model.feeds(step))
-                                steps = step + 1
-                            if since is None and phase(supervisor):
-                                since = steps
-                            if since is not None and steps >= since + STEPS_AFTER:
-                                break
+                    with anyio.fail_after(LONGEST_SECONDS):
+                        for phase in plan(tasks):
+                            number, since = number + 1, None
+                            async for attempt in supervisor.steps():
+                                async with attempt as step:
+                                    await supervisor.run(model.train, model.feeds(step))
+                                    steps = step + 1
+                                if since is None and phase(supervisor):
+                                    since = steps
+                                if since is not None and steps >= since + STEPS_AFTER:
+                                    break
                 except BaseException as error:
-                    error.add_note(f"{supervisor.lives}\n{supervisor.history[-8:]}\n{tasks.logs()}")
+                    places = {v.op.name: supervisor.session.placement(v.op) for v in supervisor.model.variables}
+                    told = [f"phase {number}, after {steps} steps", supervisor.lives, places, *supervisor.history[-12:]]
+                    error.add_note("\n".join([*map(str, told), tasks.logs()]))
                     raise
                 steps = int(await supervisor.run(model.step))
                 bits = await model.bits(supervisor.run)

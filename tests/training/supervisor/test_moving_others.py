@@ -15,6 +15,8 @@ from training.supervisor.test_moving import REPLICAS, Model
 import actorflow as af
 from actorflow.cluster.client.inquiries import query_status
 from actorflow.cluster.processes.metrics import render
+from actorflow.cluster.wire.messages import MovedState
+from actorflow.errors import AbortedError
 from actorflow.frontends.dashboard.sampler import changes
 from actorflow.supervisor import StateMoved
 
@@ -170,3 +172,51 @@ async def test_a_master_that_comes_up_after_a_move_finds_the_variables(tmp_path:
             await told.wait()
         await others.supervisor.run(others.model.train)
         assert await (await others._session(task)).run(others.total) == await others.supervisor.run(others.total)
+
+
+@pytest.mark.parametrize("who", WHO, ids=[who.__name__ for who in WHO])
+async def test_whoever_uses_variables_finds_them_on_the_only_other_task(
+    tmp_path: Path, who: Callable[[Others], Awaitable[Any]]
+) -> None:
+    async with AsyncExitStack() as stack:
+        others = Others(tmp_path, stack)
+        await others.open(2)
+        for leaving in ("/job:ps/task:0", "/job:ps/task:1"):
+            await others.supervisor.level([leaving])
+            await others.supervisor.run(others.model.train)
+            assert abs(await who(others) - await others.supervisor.run(others.total)) < 1e-4, leaving
+
+
+@pytest.mark.parametrize("who", WHO, ids=[who.__name__ for who in WHO])
+async def test_the_next_supervisor_decides_anew_where_variables_are(
+    tmp_path: Path, who: Callable[[Others], Awaitable[Any]]
+) -> None:
+    async with AsyncExitStack() as stack:
+        others = Others(tmp_path, stack)
+        await others.open(2)
+        await others.supervisor.level(["/job:ps/task:0"])
+        await others.supervisor.run(others.model.train)
+        await who(others)
+        last = await others.supervisor.run(others.total)
+        await others.supervisor.close()
+        graph = Model().graph
+        with graph.as_default():
+            total = af.add_n([af.reduce_sum(v) for v in af.trainable_variables()])
+        folder = tmp_path / "training"
+        options: dict[str, Any] = {"checkpoint_dir": folder, "replicas": REPLICAS, "seed": 1}
+        async with af.Supervisor(others.cluster, graph, **options) as others.supervisor:
+            assert await others.supervisor.run(total) == last
+            others.total = total
+            async with af.Session(others.cluster.target, graph) as beside:
+                assert await beside.run(total) == last
+
+
+async def test_a_chief_of_a_former_epoch_moves_no_variables_of_others(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        others = Others(tmp_path, stack)
+        await others.open(2)
+        manager = others.supervisor._manager
+        request = MovedState(manager.epoch - 1, [["", "v40", "/job:ps/task:1/device:CPU:0"]])
+        with pytest.raises(AbortedError, match="epoch"):
+            await manager.monitor.call("/job:worker/task:0", request)
+        assert await others.a_new_session() == await others.supervisor.run(others.total)

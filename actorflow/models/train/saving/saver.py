@@ -33,6 +33,7 @@ from actorflow.errors import (
     with_topic,
 )
 from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
 from actorflow.graph.ops.array.constant import placeholder
 from actorflow.graph.ops.flow.control import group
@@ -624,8 +625,8 @@ class Saver:
             if error.op not in ("TakeVariables", "RestoreVariables") or session.graph is not self._graph:
                 raise
             homes = await tasks_of(session, [saved.variable for saved in self._variables or ()])
-            former = self._homes
-            if homes and (len({*homes.values()}) > 1 or former):
+            former, here = self._homes, str(DeviceSpec.parse(error.device or "").task_of())
+            if homes and (former or {*homes.values()} != {here}):
                 self._rebuild(homes)
             if self._homes == former:
                 raise

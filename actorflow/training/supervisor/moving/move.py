@@ -29,6 +29,7 @@ from actorflow.engine.session.session import Session
 from actorflow.errors import AbortedError, FailedPreconditionError, InvalidArgumentError, OpError
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
+from actorflow.graph.variables.collections import GraphKeys
 from actorflow.models.train.saving.saver import Saver
 from actorflow.training.supervisor.events import Events, StateMoved
 from actorflow.training.supervisor.moving.balance import Moves, balanced
@@ -105,7 +106,7 @@ class StateMoves:
 
     def _settle(self, copies: StateCopies) -> None:
         copies.settle(self._session)
-        self._engine.remote.moved |= copies.homes
+        self._engine.place_variables(copies.homes)
 
     def changed(self, tasks: Collection[str]) -> None:
         """Tasks have joined or left; these are there now."""
@@ -381,12 +382,15 @@ class StateMoves:
         if self.copies is None or not self._has_moved:
             return
         homes, rows = self.copies.homes, []
+        own = {variable.op.name for variable in self._graph.get_collection(GraphKeys.LOCAL_VARIABLES)}
         for name in self.copies.variables:
+            if name in own:
+                continue  # each client has its own
             attrs = self._graph.nodes[name].attrs
             rows.append([attrs["container"], attrs["shared_name"] or name, homes[name]])
         try:
             with anyio.fail_after(_ASK_SECONDS):
-                await self.manager.monitor.call(task, MovedState(rows))
+                await self.manager.monitor.call(task, MovedState(self.manager.epoch, rows))
         except (OpError, TimeoutError) as error:
             _LOG.warning("a task does not hear where variables are", task=task, error=str(error))
 

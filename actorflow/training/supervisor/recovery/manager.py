@@ -109,7 +109,7 @@ class RecoveryManager:
         self._leaving: frozenset[str] = frozenset()
         """The members that are about to leave, by our wish: views that still have them are on their way."""
         self.on_task_up: Callable[[str], Coroutine[Any, Any, None]] = _nothing
-        """Awaited, beside the steps, with each task that has come up."""
+        """Awaited with each task that has come up, has heard of the epoch, and takes everybody's steps."""
         self._told: dict[str, tuple[int, int | None]] = {}
         """The epoch that each incarnation of a task has confirmed."""
 
@@ -137,7 +137,6 @@ class RecoveryManager:
             self._events.tell(LoopStalled, task, after.looked - after.heard)
         if not is_loss(before, after):
             if after.is_up and not before.is_up:
-                self._root.start(self.on_task_up(task))
                 if self._phase is None and self.epoch:
                     self._root.start(self._let_in())
             return
@@ -429,6 +428,8 @@ class RecoveryManager:
             try:
                 await self.monitor.call(task, SetEpoch(epoch, only))
                 self._told[task] = epoch, incarnation
+                if not only:
+                    await self.on_task_up(task)
             except ValueError:
                 if epoch == self.epoch:  # else it has heard of a later epoch of ours
                     failures.append(_superseded(task, epoch))
