@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import textwrap
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -153,15 +154,34 @@ def _check_folders(root: Path, path: str, module: str, places: Places) -> None:
 # ---- writing
 
 
+_EXPANDED = """{
+    path: {
+        name: f"{module}{colon}{inner}"
+        for module, names in modules.items()
+        for name, colon, inner in (entry.partition(":") for entry in names.split())
+    }
+    for path, modules in MODULES.items()
+}
+"""
+
+
 def table(places: dict[str, Places], summary: str) -> str:
-    """The source of an index."""
+    """The source of an index: the public names of a module in one text, as `name`, `name:inner` or `name:`."""
     lines = [f'"""{summary}: {HEADER}."""', "", "from __future__ import annotations", ""]
-    lines.append("NAMES: dict[str, dict[str, str]] = {")
+    lines.append("MODULES: dict[str, dict[str, str]] = {")
     for path, names in places.items():
         lines.append(f'    "{path}": {{' + ("" if names else "},"))
-        lines += [f'        "{name}": "{names[name]}",' for name in sorted(names)]
+        modules: dict[str, list[str]] = defaultdict(list)
+        for name in sorted(names):
+            module, colon, inner = names[name].partition(":")
+            modules[module].append(f"{name}{colon}{inner}")
+        for module in sorted(modules):
+            first, *rest = textwrap.wrap(" ".join(modules[module]), 110 - len(module), break_on_hyphens=False)
+            rest = textwrap.wrap(" ".join(rest), 110, break_on_hyphens=False)
+            lines.append(f'        "{module}": "{first}"' + ("" if rest else ","))
+            lines += [f'            " {line}"' + ("," if line is rest[-1] else "") for line in rest]
         lines += ["    },"] if names else []
-    return "\n".join([*lines, "}", ""])
+    return "\n".join([*lines, "}", "", "NAMES: dict[str, dict[str, str]] = " + _EXPANDED])
 
 
 def stub(names: Places, document: str, version: bool, made: Mapping[str, MadeFunction]) -> str:
