@@ -12,16 +12,15 @@ from typing import Any
 import actorflow.compat.v1 as v1
 from actorflow.compat.door import structures
 
-_DECORATORS = {
-    name: f"standins:{name}"
-    for name in (
-        "deprecated",
-        "deprecated_args",
-        "deprecated_arg_values",
-        "deprecated_argument_lookup",
-        "deprecated_alias",
-    )
-}
+
+def _at(module: str, names: str) -> dict[str, str]:
+    """The places of names, separated by spaces, that a module has under the same names."""
+    return {name: f"{module}:{name}" for name in names.split()}
+
+
+_DECORATORS = _at(
+    "standins", "deprecated deprecated_args deprecated_arg_values deprecated_argument_lookup deprecated_alias"
+)
 
 _TYPES = "bool complex64 complex128 float16 float32 float64 int8 int16 int32 int64 string uint8"
 
@@ -45,10 +44,7 @@ NAMES: dict[str, dict[str, str]] = {
     "eager.context": {
         "context": "standins:context",
         "in_eager_mode": "executing_eagerly",
-        "in_graph_mode": "standins:in_graph_mode",
-        "graph_mode": "standins:graph_mode",
-        "eager_mode": "standins:eager_mode",
-        "num_gpus": "standins:num_gpus",
+        **_at("standins", "in_graph_mode graph_mode eager_mode num_gpus"),
     },
     "eager.function": {"defun": "function"},
     "estimator.estimator": {"EstimatorV2": "estimator.Estimator"},
@@ -99,9 +95,7 @@ NAMES: dict[str, dict[str, str]] = {
         "is_dense_tensor_like": "is_tensor",
         "name_from_scope_name": "standins:name_from_scope_name",
         "register_dense_tensor_like_type": "standins:register_type",
-        "register_proto_function": "standins:register_proto_function",
-        "strip_name_scope": "standins:strip_name_scope",
-        "uid": "standins:uid",
+        **_at("standins", "register_proto_function strip_name_scope uid"),
         "op_scope": "op_scope",
     },
     "framework.sparse_tensor": {"is_sparse": "calculations:is_sparse"},
@@ -152,8 +146,7 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "keras.utils.tf_utils": {"register_symbolic_tensor_type": "standins:nothing"},
     "layers.utils": {
-        "smart_cond": "standins:smart_cond",
-        "constant_value": "standins:constant_value",
+        **_at("standins", "smart_cond constant_value"),
         "normalize_tuple": "calculations:normalize_tuple",
         **{f"{kind}_length": f"calculations:{kind}_length" for kind in ("conv_input", "conv_output", "deconv_output")},
         **{
@@ -173,8 +166,7 @@ NAMES: dict[str, dict[str, str]] = {
         "SeparableConvolution2D": "layers.SeparableConv2D",
     },
     "lib.io.file_io": {
-        "write_string_to_file": "standins:write_string_to_file",
-        "read_file_to_string": "standins:read_file_to_string",
+        **_at("standins", "write_string_to_file read_file_to_string"),
         "FileIO": "gfile.GFile",
         "file_exists": "gfile.Exists",
         "delete_file": "gfile.Remove",
@@ -225,10 +217,7 @@ NAMES: dict[str, dict[str, str]] = {
         "alias_inplace_update": "calculations:inplace_update",
         "alias_inplace_add": "calculations:inplace_add",
         "alias_inplace_sub": "calculations:inplace_sub",
-        "inplace_update": "calculations:inplace_update",
-        "inplace_add": "calculations:inplace_add",
-        "inplace_sub": "calculations:inplace_sub",
-        "empty": "calculations:empty",
+        **_at("calculations", "inplace_update inplace_add inplace_sub empty"),
         "empty_like": "zeros_like",
     },
     "ops.metrics_impl": {
@@ -298,10 +287,7 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "ops.variable_scope": {"variable": "Variable", "default_variable_creator": "calculations:create_variable"},
     "ops.variables": {"VariableV1": "Variable", "RefVariable": "Variable"},
-    "ops.weights_broadcast_ops": {
-        "broadcast_weights": "calculations:broadcast_weights",
-        "assert_broadcastable": "calculations:assert_broadcastable",
-    },
+    "ops.weights_broadcast_ops": _at("calculations", "broadcast_weights assert_broadcastable"),
     "platform.build_info": {
         "build_info": "standins:no_dict",
         "is_cuda_build": "standins:FALSE",
@@ -317,10 +303,7 @@ NAMES: dict[str, dict[str, str]] = {
         for name in ("StopAfterNEvalsHook", "evaluate_once", "get_or_create_eval_step")
     },
     "training.training_util": {"_increment_global_step": "calculations:increment_global_step"},
-    "training.moving_averages": {
-        "assign_moving_average": "calculations:assign_moving_average",
-        "weighted_moving_average": "calculations:weighted_moving_average",
-    },
+    "training.moving_averages": _at("calculations", "assign_moving_average weighted_moving_average"),
     "training.optimizer": {"_deduplicate_indexed_slices": "calculations:deduplicate_indexed_slices"},
     "training.slot_creator": {
         name: f"actorflow.models.train.optimizers.slot_creator:{name}" for name in ("create_slot", "create_zeros_slot")
@@ -335,33 +318,18 @@ NAMES: dict[str, dict[str, str]] = {
         "has_kwargs": "standins:has_kwargs",
     },
     **{f"{package}util.nest": {name: f"structures:{name}" for name in structures.__all__} for package in ("", "data.")},
-    "ops.linalg.linear_operator_util": {
-        name: f"linear:{name}"
-        for name in (
-            "assert_compatible_matrix_dimensions",
-            "assert_is_batch_matrix",
-            "assert_no_entries_with_modulus_zero",
-            "assert_not_ref_type",
-            "assert_zero_imag_part",
-            "broadcast_matrix_batch_dims",
-            "cholesky_solve_with_broadcast",
-            "convert_nonref_to_tensor",
-            "is_ref",
-            "matrix_solve_with_broadcast",
-            "matrix_triangular_solve_with_broadcast",
-            "shape_tensor",
-            "use_operator_or_provided_hint_unless_contradicting",
-        )
-    },
+    "ops.linalg.linear_operator_util": _at(
+        "linear",
+        "assert_compatible_matrix_dimensions assert_is_batch_matrix assert_no_entries_with_modulus_zero "
+        "assert_not_ref_type assert_zero_imag_part broadcast_matrix_batch_dims cholesky_solve_with_broadcast "
+        "convert_nonref_to_tensor is_ref matrix_solve_with_broadcast matrix_triangular_solve_with_broadcast "
+        "shape_tensor use_operator_or_provided_hint_unless_contradicting",
+    ),
     "platform.control_imports": {name: "standins:TRUE" for name in ("OSS_APP", "OSS_FLAGS", "OSS_GFILE", "USE_OSS")},
     "util.keyword_args": {"keyword_args_only": "standins:as_it_is"},
     "util.lazy_loader": {"LazyLoader": "standins:LazyLoader"},
     "util.tf_contextlib": {"contextmanager": "contextlib:contextmanager"},
-    "util.tf_decorator": {
-        "make_decorator": "standins:make_decorator",
-        "unwrap": "standins:unwrap",
-        "rewrap": "standins:rewrap",
-    },
+    "util.tf_decorator": _at("standins", "make_decorator unwrap rewrap"),
     "util.tf_export": {name: "standins:exporter" for name in ("tf_export", "estimator_export", "keras_export")},
     "util.tf_inspect": {name: f"inspect:{name}" for name in _INSPECTED.split()}
     | {"getargspec": "standins:full_arguments", "getfullargspec": "standins:full_arguments"},
