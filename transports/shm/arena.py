@@ -7,11 +7,13 @@ what it has taken, for the seal that keeps readers from writing also keeps pages
 
 from __future__ import annotations
 
+import array as arrays
 import bisect
 import fcntl
 import itertools
 import mmap
 import os
+import socket
 import threading
 from collections import deque
 from typing import Any
@@ -23,6 +25,9 @@ from actorflow.engine.transport.errors import ProtocolError
 DEFAULT_SIZE = 4 << 30
 ALIGNMENT = 64
 _STEP = 16 << 20
+MOST_DESCRIPTORS = 4
+"""That a peer may send with its first packet."""
+_MOST_ARENAS = 16
 _FUTURE_WRITE = 0x10  # F_SEAL_FUTURE_WRITE, which fcntl does not name before Python 3.13
 _FIXED = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 _numbers = itertools.count(1)
@@ -149,6 +154,46 @@ class ArenaBlock:
 
     def __del__(self) -> None:
         self._arena.give(self.memory)
+
+
+class PeerArenas:
+    """The arenas of a peer that are mapped here, and the descriptors that have come for further arenas."""
+
+    def __init__(self) -> None:
+        self._descriptors: list[int] = []
+        self._maps: dict[int, memoryview] = {}
+
+    def take_descriptors(self, ancillary: list[Any]) -> None:
+        """Keeps the descriptors that came with a packet, and closes those that are too many."""
+        for level, kind, data in ancillary:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                received = arrays.array("i")
+                received.frombytes(data[: len(data) - len(data) % received.itemsize])
+                self._descriptors.extend(received)
+        while len(self._descriptors) > MOST_DESCRIPTORS:
+            os.close(self._descriptors.pop())
+
+    def add(self, number: int, size: int) -> None:
+        """Maps the arena that the peer names so. Raises ProtocolError if it can't be mapped, or is one too many."""
+        if not self._descriptors:
+            raise ProtocolError("The peer names an arena, but its descriptor did not come with it.")
+        if len(self._maps) == _MOST_ARENAS:
+            raise ProtocolError(f"The peer names more than {_MOST_ARENAS} arenas.")
+        descriptor = self._descriptors.pop(0)
+        try:
+            self._maps[number] = map_arena(descriptor, size)
+        finally:
+            os.close(descriptor)
+
+    def get(self, number: int) -> memoryview | None:
+        """The memory of an arena; None if the peer has named no such arena."""
+        return self._maps.get(number)
+
+    def close(self) -> None:
+        """Lets go of the maps, and closes the descriptors. Arrays that are still in use keep their memory."""
+        self._maps.clear()
+        while self._descriptors:
+            os.close(self._descriptors.pop())
 
 
 def map_arena(fd: int, size: int) -> memoryview:

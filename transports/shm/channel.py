@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import array as arrays
-import os
 import socket
 import struct
 from collections import deque
@@ -23,7 +22,7 @@ from ..protocol.frames import FRAME_LIMIT, follows, head_size
 from ..protocol.leases import PeerLeases
 from ..protocol.sender import INLINE, EnclosedTensor
 from ..protocol.tensors import EncodedTensor, TensorForm, encode_in_place, encode_token, rounded, view_of
-from .arena import ArenaBlock, map_arena
+from .arena import MOST_DESCRIPTORS, ArenaBlock, PeerArenas
 
 if TYPE_CHECKING:
     from .endpoint import ShmEndpoint
@@ -32,11 +31,9 @@ _CHUNK = 64 * 1024
 _PACKET = FRAME_LIMIT + _CHUNK
 _PER_TURN = 64
 _COPY_PER_TURN = 4 << 20
-_MOST_FDS = 4
-_MOST_ARENAS = 16
 _SIZE = int(socket.MSG_TRUNC)
 """Has the kernel say how large a packet was, whether or not there was room for all of it."""
-_FDS_SPACE = socket.CMSG_SPACE(4 * _MOST_FDS)
+_FDS_SPACE = socket.CMSG_SPACE(4 * MOST_DESCRIPTORS)
 
 
 @dataclass(slots=True)
@@ -72,10 +69,9 @@ class ShmChannel(BaseChannel):
         self._writing = False
         self._copies: deque[_Copy] = deque()
         self._packet = bytearray(_PACKET)
-        self._fds: list[int] = []
         self._is_first = True
         """Whether the next packet is the first, with which a descriptor may come. The kernel drops those that come later."""
-        self._maps: dict[int, memoryview] = {}
+        self._peer_arenas = PeerArenas()
         self._leases = PeerLeases(self.loop, self._give_back)
         self._peer_done = self._said_done = self._reset = False
         self.fallbacks = 0
@@ -272,11 +268,11 @@ class ShmChannel(BaseChannel):
         room for where a part is missing. Raises ProtocolError where descriptors are."""
         size, ancillary, flags, _ = self._wire.recvmsg_into([self._packet], _FDS_SPACE, socket.MSG_CMSG_CLOEXEC)
         self._is_first = False
-        self._take_fds(ancillary)
+        self._peer_arenas.take_descriptors(ancillary)
         if flags & socket.MSG_CTRUNC:
             raise ProtocolError(
-                f"Descriptors are missing that came with the first packet: {_MOST_FDS} are the most, and this process must "
-                f"have room for them among its open files."
+                f"Descriptors are missing that came with the first packet: {MOST_DESCRIPTORS} are the most, and this process "
+                f"must have room for them among its open files."
             )
         return len(self._packet) + 1 if flags & socket.MSG_TRUNC else size
 
@@ -307,26 +303,9 @@ class ShmChannel(BaseChannel):
             self.announce()
         super()._opened(event)
 
-    def _take_fds(self, ancillary: list[Any]) -> None:
-        for level, kind, data in ancillary:
-            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-                received = arrays.array("i")
-                received.frombytes(data[: len(data) - len(data) % received.itemsize])
-                self._fds.extend(received)
-        while len(self._fds) > _MOST_FDS:
-            os.close(self._fds.pop())
-
     def _arena(self, event: ArenaAnnounced) -> None:
         try:
-            if not self._fds:
-                raise ProtocolError("The peer names an arena, but its descriptor did not come with it.")
-            if len(self._maps) == _MOST_ARENAS:
-                raise ProtocolError(f"The peer names more than {_MOST_ARENAS} arenas.")
-            fd = self._fds.pop(0)
-            try:
-                self._maps[event.number] = map_arena(fd, event.size)
-            finally:
-                os.close(fd)
+            self._peer_arenas.add(event.number, event.size)
         except ProtocolError as error:
             self.lost(error)
 
@@ -334,7 +313,7 @@ class ShmChannel(BaseChannel):
         """The array behind a handle. It keeps the arena mapped; its end gives the lease back."""
         if isinstance(arena, bytes):
             return self._leases.add(self._foreign(form, arena, offset), lease)
-        memory = self._maps.get(arena)
+        memory = self._peer_arenas.get(arena)
         if memory is None or offset < 0 or offset + form.total > len(memory) or offset % max(form.dtype.size, 1):
             raise ProtocolError("A handle points to where no tensor can be.")
         return self._leases.add(view_of(form, memory[offset : offset + form.total]), lease)
@@ -366,10 +345,8 @@ class ShmChannel(BaseChannel):
             self.loop.remove_writer(self._wire.fileno())
         self._copies.clear()
         self._peer_memory.end()
-        self._maps.clear()  # arrays that are still in use keep theirs
+        self._peer_arenas.close()
         self._packet = bytearray(1)
-        while self._fds:
-            os.close(self._fds.pop())
         if self._lends and not self._peer_done:
             self.loop.add_reader(self._wire.fileno(), self._listen_for_end)
         self._part()
