@@ -185,24 +185,29 @@ def kernel(
                 direct=direct,
                 packed=packed,
             )
-            entries = (_FROM_LIBRARIES if library else _KERNELS).setdefault(op, [])
-            twin = next((e for e in entries if (e.device, e.dtypes, e.library) == (device, dtypes, library)), None)
-            if twin is not None:
-                if _where(twin.function) != _where(function) and not (
-                    twin.function.__module__ == function.__module__ == "__main__"
-                ):
-                    raise ValueError(
-                        f"Op {op} has a kernel for device {device} already: {twin.function.__qualname__} at "
-                        f"{_where(twin.function)}. This one is {function.__qualname__} at {_where(function)}."
-                    )
-                entries.remove(twin)
-            entries.append(definition)
-            traits.cache_clear()
-            packing.cache_clear()
-            entries.sort(key=lambda k: (k.device == ANY_DEVICE, k.dtypes is None))
+            _register(definition)
         return function
 
     return decorate
+
+
+def _register(definition: KernelDef) -> None:
+    """Adds a kernel to those of its op. Raises ValueError if another function is the kernel for the same device and types."""
+    entries = (_FROM_LIBRARIES if definition.library else _KERNELS).setdefault(definition.op, [])
+    same = (definition.device, definition.dtypes, definition.library)
+    twin = next((e for e in entries if (e.device, e.dtypes, e.library) == same), None)
+    if twin is not None:
+        old, new = twin.function, definition.function
+        if _where(old) != _where(new) and not old.__module__ == new.__module__ == "__main__":
+            raise ValueError(
+                f"Op {definition.op} has a kernel for device {definition.device} already: {old.__qualname__} at "
+                f"{_where(old)}. This one is {new.__qualname__} at {_where(new)}."
+            )
+        entries.remove(twin)
+    entries.append(definition)
+    traits.cache_clear()
+    packing.cache_clear()
+    entries.sort(key=lambda k: (k.device == ANY_DEVICE, k.dtypes is None))
 
 
 def _where(function: Callable[..., Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import actorflow.compat.v1 as tf
@@ -96,67 +97,110 @@ def batch_norm(
         }
         # as in TensorFlow, whose form for these makes them in another order
         by_layer = rank != 2 and updates_collections == tf.GraphKeys.UPDATE_OPS and not zero_debias_moving_mean
-        gamma = _parameter("gamma", [count], kind, 1.0, settings) if scale and by_layer else None
-        beta = _parameter("beta", [count], kind, 0.0, settings) if center else None
-        if scale and gamma is None:
-            gamma = _parameter("gamma", [count], kind, 1.0, settings)
-        fixed = {**settings, "regularizers": None, "trainable": False}
-        moving_mean = _parameter("moving_mean", [count], kind, 0.0, fixed)
-        moving_variance = _parameter("moving_variance", [count], kind, 1.0, fixed)
-        broad = [1] * rank
-        broad[axis] = count
-        axes = [each for each in range(rank) if each != axis]
-
-        def shaped(value: Any) -> Any:
-            return value if axis == rank - 1 else tf.reshape(value, broad)
-
-        def normalize(mean: Any, variance: Any) -> Any:
-            offset = None if beta is None else shaped(beta)
-            factor = None if gamma is None else shaped(gamma)
-            whole = tf.cast(inputs, kind)
-            normed = tf.nn.batch_normalization(whole, shaped(mean), shaped(variance), offset, factor, epsilon)
-            return tf.cast(normed, inputs.dtype)
-
-        def moved(mean: Any, variance: Any) -> Any:
-            if rank in (2, 4):  # as the fused op does: the average of the variance is that without bias
-                size = tf.cast(tf.size(inputs) // count, kind)
-                variance = variance * (size / tf.maximum(size - 1.0, 1.0))
-            from actorflow.compat.door.calculations import assign_moving_average
-
-            update = assign_moving_average(moving_mean, mean, decay, zero_debias=zero_debias_moving_mean)
-            return update, assign_moving_average(moving_variance, variance, decay, zero_debias=False)
-
-        def training() -> Any:
-            mean, variance = tf.nn.moments(tf.cast(inputs, kind), axes)
-            if updates_collections is None:
-                with tf.control_dependencies(list(moved(mean, variance))):
-                    return normalize(tf.identity(mean), tf.identity(variance))
-            return normalize(mean, variance)
-
-        def serving() -> Any:
-            return normalize(moving_mean, moving_variance)
-
-        outputs = smart_cond(is_training, training, serving)
+        parameters = _parameters(count, kind, center, scale, by_layer, settings)
+        averages = _Averages(inputs, kind, axis, count, *parameters, decay, epsilon, zero_debias_moving_mean)
+        training = averages.train_at_once if updates_collections is None else averages.train
+        outputs = smart_cond(is_training, training, averages.serve)
         static_training = is_training if isinstance(is_training, (bool, int)) else None
         if updates_collections is not None and static_training is not False and static_training != 0:
-            _collect(inputs, kind, axes, is_training, moving_mean, moving_variance, moved, updates_collections)
+            for update in smart_cond(is_training, averages.update, averages.stay):
+                tf.add_to_collections(updates_collections, update)
         outputs.set_shape(inputs.shape)
         return finished(opened, outputs, activation_fn, outputs_collections)
 
 
-def _collect(
-    inputs: Any, kind: Any, axes: list[int], is_training: Any, mean: Any, variance: Any, moved: Any, collections: Any
-) -> None:
-    """Puts what moves the averages into collections; where a tensor says whether to train, it moves them only then."""
+def _parameters(
+    count: int, dtype: Any, center: bool, scale: bool, factor_first: bool, settings: dict[str, Any]
+) -> tuple[Any, Any, Any, Any]:
+    """The factor and the offset of each channel, or None, and the variables of both moving averages."""
+    gamma = _parameter("gamma", [count], dtype, 1.0, settings) if scale and factor_first else None
+    beta = _parameter("beta", [count], dtype, 0.0, settings) if center else None
+    if scale and gamma is None:
+        gamma = _parameter("gamma", [count], dtype, 1.0, settings)
+    fixed = {**settings, "regularizers": None, "trainable": False}
+    mean = _parameter("moving_mean", [count], dtype, 0.0, fixed)
+    return gamma, beta, mean, _parameter("moving_variance", [count], dtype, 1.0, fixed)
 
-    def update() -> Any:
-        return list(moved(*tf.nn.moments(tf.cast(inputs, kind), axes)))
 
-    def stay() -> Any:
-        return [tf.identity(mean), tf.identity(variance)]
+@dataclass(frozen=True, slots=True)
+class _Averages:
+    """A batch normalization: its input, its parameters, and the moving averages of the batches' moments.
 
-    for each in smart_cond(is_training, update, stay):
-        tf.add_to_collections(collections, each)
+    Args:
+        inputs: the tensor to normalize.
+        dtype: the type of the moments.
+        axis: the dimension of the channels.
+        channels: the number of channels.
+        gamma, beta: the factor and the offset of each channel, or None.
+        mean, variance: the variables of the moving averages.
+        decay: of the moving averages.
+        epsilon: what is added to the variance.
+        zero_debias: whether to correct the mean for its start at zero.
+    """
+
+    inputs: Any
+    dtype: Any
+    axis: int
+    channels: int
+    gamma: Any
+    beta: Any
+    mean: Any
+    variance: Any
+    decay: float
+    epsilon: float
+    zero_debias: bool
+
+    def train(self) -> Any:
+        """The input, normalized by its own moments."""
+        return self._normalize(*self._moments())
+
+    def train_at_once(self) -> Any:
+        """The same, behind an update of the moving averages."""
+        mean, variance = self._moments()
+        with tf.control_dependencies(self._moved(mean, variance)):
+            return self._normalize(tf.identity(mean), tf.identity(variance))
+
+    def serve(self) -> Any:
+        """The input, normalized by the moving averages."""
+        return self._normalize(self.mean, self.variance)
+
+    def update(self) -> list[Any]:
+        """The operations that move the averages."""
+        return self._moved(*self._moments())
+
+    def stay(self) -> list[Any]:
+        """In place of `update`: the averages as they are."""
+        return [tf.identity(self.mean), tf.identity(self.variance)]
+
+    def _moments(self) -> Any:
+        axes = [axis for axis in range(self.inputs.shape.ndims) if axis != self.axis]
+        return tf.nn.moments(tf.cast(self.inputs, self.dtype), axes)
+
+    def _normalize(self, mean: Any, variance: Any) -> Any:
+        offset = None if self.beta is None else self._shaped(self.beta)
+        factor = None if self.gamma is None else self._shaped(self.gamma)
+        whole = tf.cast(self.inputs, self.dtype)
+        moments = self._shaped(mean), self._shaped(variance)
+        normed = tf.nn.batch_normalization(whole, *moments, offset, factor, self.epsilon)
+        return tf.cast(normed, self.inputs.dtype)
+
+    def _shaped(self, value: Any) -> Any:
+        """A value for each channel, in a shape that broadcasts over the input."""
+        rank = self.inputs.shape.ndims
+        if self.axis == rank - 1:
+            return value
+        return tf.reshape(value, [self.channels if axis == self.axis else 1 for axis in range(rank)])
+
+    def _moved(self, mean: Any, variance: Any) -> list[Any]:
+        if self.inputs.shape.ndims in (2, 4):  # as the fused op does: the average of the variance is that without bias
+            size = tf.cast(tf.size(self.inputs) // self.channels, self.dtype)
+            variance = variance * (size / tf.maximum(size - 1.0, 1.0))
+        from actorflow.compat.door.calculations import assign_moving_average
+
+        return [
+            assign_moving_average(self.mean, mean, self.decay, zero_debias=self.zero_debias),
+            assign_moving_average(self.variance, variance, self.decay, zero_debias=False),
+        ]
 
 
 @add_arg_scope
