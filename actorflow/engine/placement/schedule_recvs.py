@@ -81,11 +81,6 @@ def simulate(parts: Mapping[str, Subgraph]) -> RecvSchedule:
     return _Net(parts).simulate({})
 
 
-def peak_memory(parts: Mapping[str, Subgraph]) -> Mapping[str, int]:
-    """The most bytes that tensors are expected to take at once on each device."""
-    return simulate(parts).peak
-
-
 def _accepted(net: _Net, waiting: Mapping[str, Sequence[str]]) -> dict[int, int]:
     """The control edges to add, by Recv: all that look useful, or else those that prove useful in single trials."""
     best = net.simulate({})

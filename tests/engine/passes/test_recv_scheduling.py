@@ -20,7 +20,7 @@ from test_partition import CPU, nodes_of, on, parts_of
 import actorflow as af
 from actorflow.base.registry import plugins
 from actorflow.engine.placement import schedule_recvs as scheduling
-from actorflow.engine.placement.schedule_recvs import RecvSchedule, peak_memory, schedule_recvs, simulate
+from actorflow.engine.placement.schedule_recvs import RecvSchedule, schedule_recvs, simulate
 from actorflow.engine.runtime.dispatcher import Dispatcher
 from actorflow.graph.analysis.subgraph import Subgraph
 from actorflow.graph.node import Node, TensorId
@@ -74,8 +74,8 @@ def test_f87_peak_memory_of_a_chain_is_two_tensors(graph: af.Graph) -> None:
     b = af.reshape(a, [-1])
     c = af.cos(b)
     d = af.exp(c)
-    assert peak_memory(parts_of(graph, [d], [x])) == {f"{CPU}0": 2 * MB}
-    assert peak_memory(parts_of(graph, [a, d], [x])) == {f"{CPU}0": 3 * MB}, "what is fetched stays"
+    assert simulate(parts_of(graph, [d], [x])).peak == {f"{CPU}0": 2 * MB}
+    assert simulate(parts_of(graph, [a, d], [x])).peak == {f"{CPU}0": 3 * MB}, "what is fetched stays"
 
 
 def test_f87_a_device_does_one_thing_at_a_time_and_transfers_go_on_meanwhile(graph: af.Graph) -> None:

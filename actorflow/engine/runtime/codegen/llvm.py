@@ -64,12 +64,6 @@ def _compiled(text: str, unrolled: bool) -> Code:
 
 
 @functools.cache
-def has_feature(name: str) -> bool:
-    """Whether this processor has a set of instructions, by LLVM's name for it. Imports llvmlite."""
-    return bool(_llvm()[0].get_host_cpu_features().get(name, False))
-
-
-@functools.cache
 def _llvm() -> tuple[Any, Any]:
     _load_library()
     import llvmlite.binding as llvm
