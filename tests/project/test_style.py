@@ -100,8 +100,28 @@ def test_a_habit_is_counted(source: str, habit: str) -> None:
     assert len(style.beyond(counts + style.Counter({habit: style.BUDGETS[habit].most}))) == 1
 
 
+_LISTS = f"""Sums.
+
+| first | {"words " * 20} |
+| second | {"words " * 20} |
+
+Raises:
+    errors.AbortedError: {"words " * 20}
+    errors.InternalError: {"words " * 20}
+
+Example:
+    >>> af.ones([2])
+"""
+
+
 @pytest.mark.parametrize(
-    "source", ['"""One of the nodes, and one node."""', '"""`one that` is code."""', "def f(one):\n    return one"]
+    "source",
+    [
+        '"""One of the nodes, and one node."""',
+        '"""`one that` is code."""',
+        "def f(one):\n    return one",
+        f'"""{_LISTS}"""',
+    ],
 )
 def test_numbers_code_and_arguments_are_no_habit(source: str) -> None:
     assert not +style.habits("module.py", source)

@@ -20,7 +20,7 @@ def _overlaps(boxes: Any) -> Any:
 
 
 def _suppressed(overlaps: Any, scores: Any, count: Any, threshold: Any, least: Any, sigma: float) -> tuple[Any, Any]:
-    """The numbers and the scores of the best boxes, at most `count`, one after the other."""
+    """The numbers and the scores of the best boxes, at most `count`, by a search that takes a box in each step."""
     total = af.size(scores)
     numbers = af.range_(total)
     count = af.minimum(af.cast(count, af.int32), total)

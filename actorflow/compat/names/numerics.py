@@ -79,7 +79,7 @@ def tridiagonal_solve(
             size = af.shape(middle)[-1]
 
             def beside(line: Any) -> Any:
-                """A diagonal of the size without one, at its place above the main diagonal."""
+                """A diagonal that is shorter by an element, at its place above the main diagonal."""
                 square = af.matrix_diag(line)
                 edges = [[0, 0]] * (len(square.shape) - 2)
                 return af.pad(square, [*edges, [0, 1], [1, 0]])

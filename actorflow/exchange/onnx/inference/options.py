@@ -33,7 +33,7 @@ class GraphOptimizationLevel(enum.IntEnum):
 
 @public("af.onnx")
 class ExecutionMode(enum.IntEnum):
-    """Whether nodes run one after the other. The runtime decides that by their costs, so both modes are the same.
+    """Whether nodes run in sequence. The runtime decides that by their costs, so both modes are the same.
 
     Example:
         >>> af.onnx.ExecutionMode.ORT_PARALLEL.name

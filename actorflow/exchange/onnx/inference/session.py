@@ -344,7 +344,7 @@ class InferenceSession:
     # Opening and closing
 
     async def warm_up(self) -> None:
-        """Makes the plan for all outputs, so that the first call is as quick as later ones. `async with` does so."""
+        """Makes the plan for all outputs, so that the first call is as quick as later calls. `async with` does so."""
         if self._model.plain is not None:
             await self._engine(self._model.plain).warm(self._model.names(None))
 

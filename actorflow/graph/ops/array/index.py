@@ -257,7 +257,7 @@ def strided_slice(
         begin, end, strides: vectors of int32 or int64, with one entry for each dimension from the first on. Strides are
             1 by default, and may be negative.
         begin_mask, end_mask: leave that bound of the entry open.
-        ellipsis_mask: the entry stands for all dimensions that no entry names; at most one does.
+        ellipsis_mask: the entry stands for all dimensions that no entry names; there is at most one such entry.
         new_axis_mask: the entry makes a new dimension of 1.
         shrink_axis_mask: the entry stands for the one element at `begin[i]`, and the dimension goes.
         var: taken, and not used.
