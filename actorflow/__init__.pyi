@@ -14,7 +14,7 @@
 
 Names are TensorFlow 1's wherever the concept is.
 
-The folders are the floors of a tower. Each imports from its own floor and from lower ones:
+The folders are the floors of a tower. Each imports from its own floor and from the floors below it:
 
 compat      TensorFlow 1's names and its old spellings
 testing     simulated clusters, and contracts of what other packages bring
