@@ -143,6 +143,7 @@ class Checkpoints:
         self._generation, self._begun_in = generation, 0
         self.is_changed = False
         """Whether something was run since the last checkpoint."""
+        self._writing = anyio.Lock()
 
     def begin(self, step: int) -> None:
         """Training begins, or goes on, at this step, whose values a checkpoint has."""
@@ -190,9 +191,15 @@ class Checkpoints:
             self.is_changed = False
             taken()
 
-        path = await self._supervisor.model.save(self._supervisor.session, step, go_on)
-        self._events.tell(CheckpointSaved, path, step)
+        async with self._writing:
+            path = await self._supervisor.model.save(self._supervisor.session, step, go_on)
+            self._events.tell(CheckpointSaved, path, step)
         return path
+
+    async def settled(self) -> None:
+        """Waits until no checkpoint is being written. A loss may come while a checkpoint is committed, which is the newest then."""
+        async with self._writing:
+            pass
 
     async def close(self, *, is_whole: bool, save: bool) -> None:
         """Waits for the checkpoint that is being written. Saves a last checkpoint, if steps were made since the last.

@@ -629,6 +629,8 @@ class Supervisor:
         async def from_copies() -> bool:
             nonlocal has_copies
             has_copies = roles.moves is not None and await roles.moves.restore()
+            if not has_copies:
+                await self._saves.settled()
             return has_copies
 
         path, step = await self.model.prepare(self.session, from_copies)

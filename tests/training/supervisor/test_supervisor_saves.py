@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,11 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 from channels import until
-from training.supervisor.supervised_chief import Program, bits, program
+from training.supervisor.supervised_chief import PS, Program, bits, program
 
 import actorflow as af
 from actorflow.errors import PermissionDeniedError
-from actorflow.supervisor import CheckpointSaved
+from actorflow.supervisor import CheckpointSaved, Restored
 
 
 class Held(af.train.Saver):
@@ -105,3 +106,31 @@ async def test_f67_an_error_of_the_program_loses_no_checkpoint(made: Program, sa
                     await supervisor.run(made.train, made.feeds(step))
                     1 // (10 - step)
     assert saved(supervisor) == [0, 10]
+
+
+async def test_f66_a_restore_waits_for_the_checkpoint_that_is_being_written(tmp_path: Path) -> None:
+    """A loss that comes while a checkpoint is committed takes nothing back of it."""
+    made, commits, written = program(), anyio.Event(), anyio.Event()
+    with made.graph.as_default():
+        saver = Held()
+
+    async def commit() -> None:
+        commits.set()
+        with anyio.CancelScope(shield=True):  # as a saver that notes the checkpoint
+            await written.wait()
+
+    saver.then = commit
+    async with (
+        af.LocalCluster({"ps": 1, "worker": 2}, transport="local") as cluster,
+        af.Supervisor(cluster, made.graph, checkpoint_dir=tmp_path, save_steps=10, saver=saver) as supervisor,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(train, supervisor, made, 25, [])
+        await commits.wait()
+        await cluster.kill(PS)
+        await until(lambda: supervisor.epoch > 1 and all(life.is_up for life in supervisor.lives.values()))
+        turns = itertools.count()
+        await until(lambda: next(turns) == 1000)  # a restore that does not wait is over by then
+        written.set()
+    steps = [(type(event), event.step) for event in supervisor.history if isinstance(event, CheckpointSaved | Restored)]
+    assert steps.index((CheckpointSaved, 10)) < steps.index((Restored, 10)), steps
