@@ -197,7 +197,7 @@ class Checkpoints:
         return path
 
     async def settled(self) -> None:
-        """Waits until no checkpoint is being written. A loss may come while a checkpoint is committed, which is the newest then."""
+        """Waits until no checkpoint is being written. A checkpoint that is committed during a loss is the newest checkpoint."""
         async with self._writing:
             pass
 
