@@ -186,7 +186,7 @@ class Reader(base.FormatReader):
         return faults
 
     def _opened(self, shard: Shard) -> Any:
-        return _Opened(self._store, shard)
+        return _OpenShard(self._store, shard)
 
     def _check_header(self, shard: Shard, source: StoredFile) -> None:
         where = self._store.where(shard.file)
@@ -257,7 +257,7 @@ def _jobs(entries: Sequence[TensorEntry]) -> list[tuple[int, list[int]]]:
     return jobs
 
 
-class _Opened:
+class _OpenShard:
     """A shard that was opened; a missing shard is a damage of the checkpoint."""
 
     def __init__(self, store: FileStore, shard: Shard) -> None:

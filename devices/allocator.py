@@ -32,8 +32,8 @@ _HUGE = 1 << 26
 """Bytes that don't wait for the next allocation to be freed."""
 
 
-class _Lease(weakref.ref[Any]):
-    """A weak reference to a buffer that remembers its block, and how much of the budget it takes."""
+class _BlockLease(weakref.ref[Any]):
+    """A weak reference to a buffer that remembers its block, and its share of the budget."""
 
     __slots__ = ("block", "nbytes")
     block: memoryview | None
@@ -63,8 +63,8 @@ class PoolAllocator:
         self._pool_limit = pool_limit
         self._source = source
         self._pool: dict[int, list[memoryview]] = {}
-        self._leases: dict[int, _Lease] = {}  # a weak reference has the hash of its array, and arrays have none
-        self._freed: deque[_Lease] = deque()
+        self._leases: dict[int, _BlockLease] = {}  # a weak reference has the hash of its array, and arrays have none
+        self._freed: deque[_BlockLease] = deque()
         self.forked()
         forks.register(self)
         self._live = self._peak = self._pooled = 0
@@ -152,7 +152,7 @@ class PoolAllocator:
         )
 
     def _count(self, array: np.ndarray[Any, Any], block: memoryview | None, nbytes: int) -> None:
-        lease = _Lease(array, self._freed.append if nbytes < _HUGE else self._free_now)
+        lease = _BlockLease(array, self._freed.append if nbytes < _HUGE else self._free_now)
         lease.block = block
         lease.nbytes = nbytes
         self._leases[id(lease)] = lease
@@ -160,7 +160,7 @@ class PoolAllocator:
         self._live += nbytes
         self._peak = max(self._peak, self._live)
 
-    def _free_now(self, lease: _Lease) -> None:
+    def _free_now(self, lease: _BlockLease) -> None:
         """Frees what is too large to wait for the next allocation. If an allocation is under way, that allocation frees it."""
         self._freed.append(lease)
         if self._lock.acquire(blocking=False):

@@ -39,7 +39,7 @@ _PIECE = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
-class _Tensor:
+class _WrittenTensor:
     """A tensor on its way into a checkpoint."""
 
     name: str
@@ -73,7 +73,7 @@ class Bundle:
 
     def commit(self, prefix: str, parts: Sequence[bytes], check: Check) -> None:
         store, name = locate(prefix)
-        tensors: list[_Tensor] = []
+        tensors: list[_WrittenTensor] = []
         has_state = False
         for part in parts:
             table = read_table(part)
@@ -150,17 +150,17 @@ def _files(store: FileStore, name: str) -> list[str]:
     return [file for file in store.list() if file.startswith(f"{name}.data-")]
 
 
-def _handed_over(packed: bytes, data: bytes) -> _Tensor:
+def _handed_over(packed: bytes, data: bytes) -> _WrittenTensor:
     table = read_table(packed)
     about, entry = json.loads(table[b"about"]), decode(table[b"entry"])
     region = None
     if about["region"] is not None:
         whole, begin = map(tuple, about["region"])
         region = TensorRegion(whole, begin, entry.shape)
-    return _Tensor(about["name"], about["kind"], unpack(data, entry.dtype, entry.shape, entry.checksum), region)
+    return _WrittenTensor(about["name"], about["kind"], unpack(data, entry.dtype, entry.shape, entry.checksum), region)
 
 
-def _whole(tensors: Sequence[_Tensor]) -> dict[str, Any]:
+def _whole(tensors: Sequence[_WrittenTensor]) -> dict[str, Any]:
     """The variables, their slices put together."""
     whole: dict[str, Any] = {}
     for name, several in variables(tensors).items():

@@ -35,8 +35,8 @@ class Lease:
         self.block = block
 
 
-class _Watch(weakref.ref[Lease]):
-    """A weak reference that remembers what the lease was of."""
+class _LeaseWatch(weakref.ref[Lease]):
+    """A weak reference to a lease that remembers its memory: the block, the bytes and the stream."""
 
     __slots__ = ("block", "nbytes", "stream")
     block: Any
@@ -66,8 +66,8 @@ class CudaAllocator:
         self._owner = owner
         self._chunks = Chunks(cupy, place.id)
         self._pool = cupy.cuda.MemoryPool(self._chunks)
-        self._watches: dict[int, _Watch] = {}
-        self._freed: deque[_Watch] = deque()
+        self._watches: dict[int, _LeaseWatch] = {}
+        self._freed: deque[_LeaseWatch] = deque()
         self.diverted: tuple[int, Callable[[int], Any]] | None = None
         """The thread that records launches, and the function that gives it memory meanwhile."""
         self._lock = threading.Lock()
@@ -112,7 +112,7 @@ class CudaAllocator:
             before = self._pool.total_bytes()
             block = self._take(nbytes)
             lease = Lease(block)
-            watch = _Watch(lease, self._freed.append)
+            watch = _LeaseWatch(lease, self._freed.append)
             watch.block, watch.nbytes, watch.stream = (None if stream is self._compute else block), watched, stream
             self._watches[id(watch)] = watch
             if watched:

@@ -56,7 +56,7 @@ class _Export:
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
+class _PeerAllocation:
     """An allocation of the peer's as this process sees it, or (with no bytes) an event. `ptr` is what CuPy asks for."""
 
     ptr: int
@@ -67,8 +67,8 @@ class _Opened:
 class _Peer:
     """The open handles of one peer. `users` are the copies under way."""
 
-    memory: dict[bytes, _Opened] = field(default_factory=dict)
-    events: dict[bytes, _Opened] = field(default_factory=dict)
+    memory: dict[bytes, _PeerAllocation] = field(default_factory=dict)
+    events: dict[bytes, _PeerAllocation] = field(default_factory=dict)
     users: int = 0
     ended: bool = False
 
@@ -247,14 +247,14 @@ class Sharing:
             peer_memory.on_end(lambda: self._ended(peer_memory))
         return peer
 
-    def _open(self, peer: _Peer, memory: bytes, event: bytes, size: int) -> tuple[_Opened, _Opened]:
+    def _open(self, peer: _Peer, memory: bytes, event: bytes, size: int) -> tuple[_PeerAllocation, _PeerAllocation]:
         """The peer's allocation and event, opened at their first use."""
         try:
             with self._place:
                 if memory not in peer.memory:
-                    peer.memory[memory] = _Opened(self._runtime.ipcOpenMemHandle(memory), size)
+                    peer.memory[memory] = _PeerAllocation(self._runtime.ipcOpenMemHandle(memory), size)
                 if event not in peer.events:
-                    peer.events[event] = _Opened(self._runtime.ipcOpenEventHandle(event))
+                    peer.events[event] = _PeerAllocation(self._runtime.ipcOpenEventHandle(event))
         except self._errors.kinds as error:
             self._errors.check_sticky(error)
             raise UnavailableError(

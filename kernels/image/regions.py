@@ -37,7 +37,7 @@ def _places(low: Any, high: Any, count: int, size: int) -> Any:
     return (low * (size - 1) + np.arange(count, dtype=np.float32) * step).astype(np.float32)
 
 
-class _Line:
+class _PixelLine:
     """The pixels of a crop along one dimension: which are inside, and for these the two pixels that they lie between, and
     how far they are from the first."""
 
@@ -50,9 +50,9 @@ class _Line:
         self.part = at - np.floor(at)
 
 
-def _lines(boxes: Any, crop: tuple[int, int], space: tuple[int, int]) -> Iterator[tuple[_Line, _Line]]:
+def _lines(boxes: Any, crop: tuple[int, int], space: tuple[int, int]) -> Iterator[tuple[_PixelLine, _PixelLine]]:
     for y1, x1, y2, x2 in np.asarray(boxes):
-        yield _Line(y1, y2, crop[0], space[0]), _Line(x1, x2, crop[1], space[1])
+        yield _PixelLine(y1, y2, crop[0], space[0]), _PixelLine(x1, x2, crop[1], space[1])
 
 
 @kernel("CropAndResize")
@@ -76,7 +76,7 @@ def crop_and_resize(
     return crops
 
 
-def _between(image: Any, rows: Any, xs: _Line, right: Any) -> Any:
+def _between(image: Any, rows: Any, xs: _PixelLine, right: Any) -> Any:
     left = image[np.ix_(rows, xs.first)].astype(np.float32)
     return left + (image[np.ix_(rows, xs.second)] - left) * right
 

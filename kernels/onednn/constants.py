@@ -14,19 +14,18 @@ from typing import Any
 from .program import CompiledProgram, ProgramBuilder, aligned, contiguous
 
 
-class _Copies:
-    """The copies of one constant: for each which part of it that is, the layouts that it has and had, and what keeps those; and
-    those that are made elsewhere, by their keys."""
+class _PackedCopies:
+    """The packed copies of one constant: `slices` has the copies of its parts, `foreign` the copies of other libraries."""
 
-    __slots__ = ("found", "of", "others")
+    __slots__ = ("foreign", "of", "slices")
 
     def __init__(self, of: weakref.ref[Any]) -> None:
         self.of = of
-        self.others: dict[Hashable, Any] = {}
-        self.found: list[tuple[Any, Any, Any, ProgramBuilder, Any]] = []
+        self.foreign: dict[Hashable, Any] = {}
+        self.slices: list[tuple[Any, Any, Any, ProgramBuilder, Any]] = []
 
 
-_copies: dict[int, _Copies] = {}
+_copies: dict[int, _PackedCopies] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,27 +54,27 @@ def packed(builder: ProgramBuilder, constant: Any, own: str, wanted: str, part: 
     if part is None and equal(layouts[own], layouts[wanted]) and constant.flags.c_contiguous:
         return constant
     copies = _copies_of(constant)
-    for which, before, after, _, copy in copies.found:
+    for which, before, after, _, copy in copies.slices:
         if which == part and equal(before, layouts[own]) and equal(after, layouts[wanted]):
             return copy
     array = copied(builder, constant if part is None else part.of(constant), own, wanted)
-    copies.found.append((part, layouts[own], layouts[wanted], builder, array))
+    copies.slices.append((part, layouts[own], layouts[wanted], builder, array))
     return array
 
 
 def kept_copy(constant: Any, key: Hashable, make: Callable[[], Any]) -> Any:
     """The copy of a constant that `make` gives: a copy for each key."""
-    copies = _copies_of(constant).others
+    copies = _copies_of(constant).foreign
     if key not in copies:
         copies[key] = make()
     return copies[key]
 
 
-def _copies_of(constant: Any) -> _Copies:
+def _copies_of(constant: Any) -> _PackedCopies:
     number = id(constant)
     copies = _copies.get(number)
     if copies is None or copies.of() is not constant:
-        copies = _copies[number] = _Copies(weakref.ref(constant, lambda _: _copies.pop(number, None)))
+        copies = _copies[number] = _PackedCopies(weakref.ref(constant, lambda _: _copies.pop(number, None)))
     return copies
 
 

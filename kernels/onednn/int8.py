@@ -47,8 +47,8 @@ _programs = ProgramCache()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Work:
-    """The program of a product or convolution, and the layout that it takes the weights in."""
+class _PreparedProgram:
+    """The program of a product or a convolution, and the layout of its weights."""
 
     program: CompiledProgram
     builder: ProgramBuilder
@@ -58,13 +58,13 @@ class _Work:
         self.program(x, layout(self.builder, weights, "w", "weights"), y)
 
 
-def _described(builder: ProgramBuilder, pd: Any) -> _Work:
+def _described(builder: ProgramBuilder, pd: Any) -> _PreparedProgram:
     builder.layouts["weights"] = builder.chosen(pd, WEIGHTS)
     builder.step(pd, {SRC: "x", WEIGHTS: "weights", DST: "y"})
-    return _Work(CompiledProgram(builder, ("x", "weights", "y")), builder)
+    return _PreparedProgram(CompiledProgram(builder, ("x", "weights", "y")), builder)
 
 
-def _product(library: Binding, m: int, k: int, n: int, signed: bool) -> _Work:
+def _product(library: Binding, m: int, k: int, n: int, signed: bool) -> _PreparedProgram:
     builder = ProgramBuilder(library)
     builder.layouts = {
         "x": builder.strided((m, k), (k, 1), INT8 if signed else UINT8),
@@ -76,7 +76,7 @@ def _product(library: Binding, m: int, k: int, n: int, signed: bool) -> _Work:
     return _described(builder, pd)
 
 
-def _convolution(library: Binding, geometry: ConvolutionGeometry, signed: bool) -> _Work:
+def _convolution(library: Binding, geometry: ConvolutionGeometry, signed: bool) -> _PreparedProgram:
     builder = ProgramBuilder(library)
     layouts = builder.layouts
     layouts["x"] = builder.images(geometry.images, INT8 if signed else UINT8)

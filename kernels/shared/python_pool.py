@@ -25,7 +25,7 @@ class PythonPool:
             os.register_at_fork(after_in_child=self._begin)  # the child has the caller's thread alone
 
     def _begin(self) -> None:
-        self._calls: SimpleQueue[_Call] = SimpleQueue()
+        self._calls: SimpleQueue[_PoolCall] = SimpleQueue()
         self._lock = threading.Lock()
         self._count = 0
 
@@ -35,7 +35,7 @@ class PythonPool:
         Raises:
             BaseException: what `work` raises; then it is not called with the numbers that are left.
         """
-        call = _Call(work, count)
+        call = _PoolCall(work, count)
         helpers = min(threads, count) - 1
         with self._lock:
             while self._count < helpers and self._start():
@@ -51,7 +51,7 @@ class PythonPool:
             return False
         return True
 
-    def _serve(self, calls: SimpleQueue[_Call]) -> None:
+    def _serve(self, calls: SimpleQueue[_PoolCall]) -> None:
         while True:
             try:
                 call = calls.get(timeout=_PATIENCE)
@@ -65,8 +65,8 @@ class PythonPool:
                 del call  # with the arrays of its work
 
 
-class _Call:
-    """A call of `each`, and who works on it."""
+class _PoolCall:
+    """A call of `each`, and the threads that work on it."""
 
     __slots__ = ("_done", "_error", "_joined", "_left", "_lock", "_over", "_work")
 

@@ -12,7 +12,7 @@ _RELEASE_SECONDS = 0.01
 """So long after its end at the latest a lease goes back, where nothing else is said to the peer meanwhile."""
 
 
-class _Lease(weakref.ref[Any]):
+class _TokenLease(weakref.ref[Any]):
     """A weak reference to a token in the peer's memory that knows its lease."""
 
     __slots__ = ("number",)
@@ -26,8 +26,8 @@ class PeerLeases:
     def __init__(self, loop: asyncio.AbstractEventLoop, give_back: Callable[[list[int]], object]) -> None:
         self._loop = loop
         self._call = give_back
-        self._leases: dict[int, _Lease] = {}
-        self.gone: deque[_Lease] = deque()
+        self._leases: dict[int, _TokenLease] = {}
+        self.gone: deque[_TokenLease] = deque()
         """Those that have ended."""
         self._is_called = False
 
@@ -36,12 +36,12 @@ class PeerLeases:
 
     def add(self, token: Any, lease: int) -> Any:
         """`token`, whose end gives `lease` back."""
-        reference = _Lease(token, self._ended)
+        reference = _TokenLease(token, self._ended)
         reference.number = lease
         self._leases[lease] = reference
         return token
 
-    def _ended(self, lease: _Lease) -> None:
+    def _ended(self, lease: _TokenLease) -> None:
         """A token is not used any more. Called on any thread, and in the middle of garbage collection."""
         self.gone.append(lease)
         if not self._is_called:

@@ -15,7 +15,7 @@ _LEASES = 1024
 
 
 @dataclass(slots=True)
-class _Tensor:
+class _ChunkedTensor:
     """A tensor that goes in chunks; `keep` holds the array of which `body` are the bytes."""
 
     record: FrameRecord
@@ -52,7 +52,7 @@ class Outbox:
         self._messages: deque[bytes] = deque()
         self._message_sent = 0  # how much of the first of them
         self._tokens: deque[FrameRecord] = deque()
-        self._tensors: deque[_Tensor] = deque()
+        self._tensors: deque[_ChunkedTensor] = deque()
         self._last: FrameRecord | None = None
 
     def put_urgent(self, record: FrameRecord) -> None:
@@ -70,7 +70,7 @@ class Outbox:
         self._tokens.append(record)
 
     def put_tensor(self, record: FrameRecord, body: memoryview, keep: Any) -> None:
-        self._tensors.append(_Tensor(record, body, keep))
+        self._tensors.append(_ChunkedTensor(record, body, keep))
 
     def end(self, record: FrameRecord) -> None:
         """`record` is the last that leaves; what is queued is dropped."""

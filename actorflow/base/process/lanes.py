@@ -49,7 +49,7 @@ class _Threads:
         atexit.register(self._wait)
 
     def _begin(self) -> None:
-        self._calls: SimpleQueue[_Call[Any]] = SimpleQueue()
+        self._calls: SimpleQueue[_LaneCall[Any]] = SimpleQueue()
         self._changed = threading.Condition()
         self._count = 0
         self._free = 0  # threads that wait, less the calls that no thread has yet
@@ -60,7 +60,7 @@ class _Threads:
         """Whether there are calls that no thread is free for."""
         return self._free < 0
 
-    def put(self, call: _Call[Any]) -> None:
+    def put(self, call: _LaneCall[Any]) -> None:
         """Has a thread perform a call. Raises RuntimeError where the system grants no thread."""
         with self._changed:
             if self._free <= 0 and self._count < _AT_ONCE:
@@ -85,7 +85,7 @@ class _Threads:
         self._count += 1
         self._free += 1
 
-    def _serve(self, calls: SimpleQueue[_Call[Any]]) -> None:
+    def _serve(self, calls: SimpleQueue[_LaneCall[Any]]) -> None:
         thread = threading.current_thread()
         while True:
             try:
@@ -123,13 +123,13 @@ class Lane:
     def __init__(self, width: float) -> None:
         self._width = width
         self._running = 0
-        self._waiting: deque[_Call[Any]] = deque()
+        self._waiting: deque[_LaneCall[Any]] = deque()
         self._next_look: asyncio.TimerHandle | None = None
 
     async def run(self, work: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
         """Calls `work` on a thread, in a copy of the caller's context, and waits for it. If the caller is cancelled, a call that
         has not begun never does, and a call that has begun is left behind (see `goes_on`)."""
-        call = _Call(self, work, arguments)
+        call = _LaneCall(self, work, arguments)
         if self._running < self._width:
             self._start(call)
         else:
@@ -143,7 +143,7 @@ class Lane:
         finally:
             del call  # it has the error, whose traceback has this frame
 
-    def _start(self, call: _Call[Any]) -> None:
+    def _start(self, call: _LaneCall[Any]) -> None:
         _threads.put(call)
         self._running += 1
         if _threads.lack:
@@ -180,7 +180,7 @@ class Lane:
                     call.future.set_exception(error)
 
 
-class _Call(Generic[T]):
+class _LaneCall(Generic[T]):
     """A call that waits for a thread, or has a thread."""
 
     __slots__ = ("__weakref__", "_arguments", "_claims", "_context", "_lane", "_work", "future", "loop", "runs")
@@ -243,7 +243,7 @@ def _context_of_thread() -> Context:
     return context
 
 
-_left_behind: weakref.WeakKeyDictionary[Any, _Call[Any]] = weakref.WeakKeyDictionary()
+_left_behind: weakref.WeakKeyDictionary[Any, _LaneCall[Any]] = weakref.WeakKeyDictionary()
 
 
 def goes_on() -> Callable[[], bool] | None:

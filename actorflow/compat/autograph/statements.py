@@ -251,7 +251,7 @@ class Rewriter(ast.NodeTransformer):
 def _parsed(text: str, at: ast.AST, **holes: ast.expr) -> list[ast.stmt]:
     """Statements that stand in the program where another stands, with expressions for some of their names."""
 
-    class Filled(ast.NodeTransformer):
+    class FilledNames(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> Any:
             return holes.get(node.id, node)
 
@@ -259,7 +259,7 @@ def _parsed(text: str, at: ast.AST, **holes: ast.expr) -> list[ast.stmt]:
     for statement in statements:
         for node in ast.walk(statement):
             ast.copy_location(node, at)
-    return [Filled().visit(statement) for statement in statements] if holes else statements
+    return [FilledNames().visit(statement) for statement in statements] if holes else statements
 
 
 def _call(name: str, arguments: list[ast.expr], at: ast.AST) -> ast.expr:

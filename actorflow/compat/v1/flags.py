@@ -267,7 +267,7 @@ def DEFINE_alias(
     flags = FLAGS if flag_values is None else flag_values
     original = flags[original_name]
 
-    class Alias(Flag):
+    class FlagAlias(Flag):
         """A flag whose value is that of another flag."""
 
         @property
@@ -282,8 +282,8 @@ def DEFINE_alias(
             original.parse(argument)
             self.present += 1
 
-    text = f"Alias for --{original_name}."
-    alias = Alias(original.parser, original.serializer, name, None, text, boolean=original.boolean)
+    text = f"FlagAlias for --{original_name}."
+    alias = FlagAlias(original.parser, original.serializer, name, None, text, boolean=original.boolean)
     original.value = original.value if original.present else original.default
     return DEFINE_flag(alias, flags, module_name)
 

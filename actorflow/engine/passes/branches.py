@@ -27,7 +27,7 @@ def fold_branches(graph: Subgraph) -> Subgraph:
     """
     if not any(_is_constant(n.inputs[1], graph) for n in graph.nodes.values() if n.role is roles.SWITCH):
         return graph
-    work = _Folding(graph, frames(graph))
+    work = _BranchFolding(graph, frames(graph))
     try:
         for node in yielding(graph.nodes.values()):
             work.visit(node)
@@ -48,9 +48,9 @@ def _is_constant(tensor_id: TensorId, graph: Subgraph) -> bool:
     return tensor_id not in graph.feeds and graph.nodes[tensor_id.node].role is roles.CONSTANT
 
 
-class _Folding:
-    """The nodes so far. `alias` are tensors that are given on as they are, with those that stand for them; `dead` are tensors
-    that no run makes, and `gone` the nodes that no run reaches."""
+class _BranchFolding:
+    """The nodes so far. `alias` maps a tensor that only passes a value on to its source; `dead` are tensors that no run makes,
+    and `gone` the nodes that no run reaches."""
 
     def __init__(self, graph: Subgraph, where: Frames) -> None:
         self._graph, self._where, self._uses = graph, where, uses_of(graph)

@@ -69,7 +69,7 @@ def add_control_loops(graph: Subgraph) -> ControlLoops:
     loops = frames(graph)
     if not loops.parent:
         return ControlLoops(graph, loops, {})
-    builder = _Builder(graph, loops)
+    builder = _TriggerBuilder(graph, loops)
     for node in yielding(graph.nodes.values()):
         for name in (*[e.node for e in node.inputs if e not in graph.feeds], *node.controls):
             builder.cross(graph.nodes[name], node)
@@ -164,7 +164,7 @@ def _on(node: Node, device: str) -> Node:
 # ---- control loops
 
 
-class _Builder:
+class _TriggerBuilder:
     """Finds or makes the trigger of each frame and device that needs a Recv."""
 
     def __init__(self, graph: Subgraph, loops: Frames) -> None:

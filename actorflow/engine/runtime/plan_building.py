@@ -83,10 +83,10 @@ def build_plan(
         UnimplementedError: a node has no kernel for the device.
         InvalidArgumentError: edges lead from one loop into another.
     """
-    return _Builder(graph, device, context_of, fill_constants, without, check_numerics, seen).build()
+    return _PlanBuilder(graph, device, context_of, fill_constants, without, check_numerics, seen).build()
 
 
-class _Builder:
+class _PlanBuilder:
     """Lays the frames of a part out, and makes their plans, inner frames first."""
 
     def __init__(

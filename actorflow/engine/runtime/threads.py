@@ -158,9 +158,9 @@ class _Turn:
 
     __slots__ = ("_waiting", "_work")
 
-    def __init__(self, waiting: list[tuple[float, int, _Work]]) -> None:
+    def __init__(self, waiting: list[tuple[float, int, _ThreadWork]]) -> None:
         self._waiting = waiting
-        self._work: _Work | None = None
+        self._work: _ThreadWork | None = None
 
     def run(self) -> None:
         self._work = heapq.heappop(self._waiting)[2]
@@ -172,8 +172,8 @@ class _Turn:
         work.tell()
 
 
-class _Work:
-    """A kernel for a device's thread, and those that the thread goes on with.
+class _ThreadWork:
+    """A kernel for a device's thread, and the nodes that the thread runs behind it.
 
     result: the kernel's, without a `chain`.
     failure: what a kernel raised, that of the node `running`.
@@ -338,7 +338,7 @@ async def run_on_thread(executor: ExecutorState, node: PlanNode, inputs: list[An
     """
     step = executor.step
     is_real = machine.current().is_real
-    work = _Work(executor, node, inputs, cost, Chain(executor) if is_real and may_lead(executor, node) else None)
+    work = _ThreadWork(executor, node, inputs, cost, Chain(executor) if is_real and may_lead(executor, node) else None)
     if is_real:
         work.submit()
     else:

@@ -41,11 +41,11 @@ def fold_branches(graph_def: GraphDef, outputs: Sequence[str] = ()) -> GraphDef:
     Raises:
         InvalidArgumentError: an output lies in a branch that is never taken.
     """
-    return _Folding(Messages(graph_def), frozenset(outputs)).folded()
+    return _ExportFolding(Messages(graph_def), frozenset(outputs)).folded()
 
 
-class _Folding:
-    """One fold: the values and dead tensors that are known, in the order of the nodes."""
+class _ExportFolding:
+    """The constant values and the dead tensors of a graph, which a walk in the order of the nodes collects."""
 
     def __init__(self, messages: Messages, outputs: frozenset[str]) -> None:
         self._messages, self._outputs = messages, outputs

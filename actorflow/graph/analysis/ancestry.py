@@ -23,16 +23,16 @@ def waits(graph: Subgraph, partial: frozenset[TensorId] = frozenset(), loops: Fr
     Nodes of one frame with equal sets start and die together, so only such nodes may be merged or ordered among each
     other. A branch whose Merge joins both sides of one predicate is behind it: what follows waits for the predicate only.
     """
-    return _Walk(graph, partial, frames(graph) if loops is None else loops).run()
+    return _AncestorWalk(graph, partial, frames(graph) if loops is None else loops).run()
 
 
 def waits_and_deaths(graph: Subgraph, partial: frozenset[TensorId], loops: Frames) -> tuple[dict[str, Waits], Waits]:
     """`waits`, and which of the sources may give dead tokens."""
-    walk = _Walk(graph, partial, loops)
+    walk = _AncestorWalk(graph, partial, loops)
     return walk.run(), walk.deadly
 
 
-class _Walk:
+class _AncestorWalk:
     def __init__(self, graph: Subgraph, partial: frozenset[TensorId], loops: Frames) -> None:
         self._graph = graph
         self._partial = partial

@@ -47,11 +47,11 @@ def inline(
     """
     if not any(node.role is roles.CALL for node in nodes.values()):
         return nodes, fetches
-    work = _Inliner(nodes, feeds)
+    work = _CallInliner(nodes, feeds)
     return work.run(), tuple(map(work.resolve, fetches))
 
 
-class _Inliner:
+class _CallInliner:
     """The work of one `inline`."""
 
     def __init__(self, nodes: Mapping[str, Node], feeds: Container[TensorId]) -> None:

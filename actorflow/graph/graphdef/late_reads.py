@@ -21,13 +21,13 @@ _VARIABLES = {"VariableV2", "Variable"}
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _ReferencePlace:
     """Place of a variable's reference: as `text`, or as the output `port` of a node like `carrier` of `outer`."""
 
     text: str
     carrier: NodeDef | None = None
     port: int = 0
-    outer: _Place | None = None
+    outer: _ReferencePlace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class _View:
     has been read yet."""
 
     variable: str
-    place: _Place
+    place: _ReferencePlace
     seen: int = 0
     bare: bool = False
 
@@ -139,7 +139,7 @@ class _LateReads:
         """Takes down which outputs of a node show a variable."""
         name = message.name
         if message.op in _VARIABLES:
-            self.views[f"{name}:0"] = _View(name, _Place(f"{name}:0"), bare=True)
+            self.views[f"{name}:0"] = _View(name, _ReferencePlace(f"{name}:0"), bare=True)
         view = self.views.get(text)
         if view is None:
             return
@@ -149,7 +149,7 @@ class _LateReads:
         elif _gives_on(message):
             for port in (0, 1):
                 output = f"{name}:{port}"
-                place = _Place(output) if view.bare else _Place("", message, port, view.place)
+                place = _ReferencePlace(output) if view.bare else _ReferencePlace("", message, port, view.place)
                 self.views[output] = _View(view.variable, place, view.seen, view.bare)
         elif name in self.bits:  # an update gives the reference on, and the import reads behind it
             self.views[f"{name}:0"] = _View(view.variable, view.place, self.after[name])
@@ -160,7 +160,7 @@ class _LateReads:
         self._append(NodeDef(name=name, op="Identity", input=[self._reference(view.place), *controls]))
         return f"{name}:0"
 
-    def _reference(self, place: _Place) -> str:
+    def _reference(self, place: _ReferencePlace) -> str:
         if place.carrier is None or place.outer is None:
             return place.text
         name = f"{place.carrier.name}/reference"

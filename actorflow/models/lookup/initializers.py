@@ -14,8 +14,8 @@ from actorflow.graph.variables.collections import GraphKeys
 from actorflow.public import public
 
 
-class Filled(Protocol):
-    """A table, as an initializer knows it."""
+class TableContents(Protocol):
+    """The part of a table that its initializer uses."""
 
     @property
     def resource_handle(self) -> Tensor:
@@ -50,7 +50,7 @@ class KeysToValues:
 class TableInitializerBase(KeysToValues):
     """The base of all initializers: the types of keys and values, and `initialize`."""
 
-    def initialize(self, table: Filled) -> Operation:
+    def initialize(self, table: TableContents) -> Operation:
         """An operation that fills `table`, which `af.tables_initializer()` runs too.
 
         Raises:

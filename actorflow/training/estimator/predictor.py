@@ -41,7 +41,7 @@ class _Question:
 
 
 @dataclass(slots=True)
-class _Served:
+class _ServedGraph:
     """A graph for examples of one kind, with a session that has the values of a checkpoint."""
 
     built: Built
@@ -84,7 +84,7 @@ class Predictor:
             raise ValueError(f"max_batch is a number of examples, but it is {max_batch}.")
         self._core, self._keys, self._path = core, predict_keys, checkpoint_path
         self._follow, self._most, self._look = follow, max_batch, look_seconds
-        self._served: dict[Any, _Served] = {}
+        self._served: dict[Any, _ServedGraph] = {}
         self._waiting: deque[_Question] = deque()
         self._wake: asyncio.Event
         self._turn = anyio.Lock()
@@ -200,12 +200,12 @@ class Predictor:
             )
         return answers
 
-    async def _ask(self, served: _Served, batch: Any) -> Any:
+    async def _ask(self, served: _ServedGraph, batch: Any) -> Any:
         assert served.built.fed is not None
         run = (served.host.guard or served.host.session).run
         return await run(served.fetches, served.built.fed.feeds(batch))
 
-    async def _serve(self, batch: Any) -> _Served:
+    async def _serve(self, batch: Any) -> _ServedGraph:
         """A graph for such examples, with a session of its own."""
         core = self._core
         built = core.graphs.for_batch(ModeKeys.PREDICT, batch, warm=False)
@@ -219,7 +219,7 @@ class Predictor:
             face=core.face,
             fresh=True,
         )
-        served = _Served(built, host, chosen(built.spec.predictions, self._keys))
+        served = _ServedGraph(built, host, chosen(built.spec.predictions, self._keys))
         try:
             await host.start()
             await self._ask(served, batch)  # makes the plan

@@ -83,7 +83,7 @@ def read_text(text: str | bytes, message: Message) -> Message:
         BrokenMessageError: the text is no such message, or has none of its fields; the line is named.
     """
     try:
-        reader = _Reader(text.decode() if isinstance(text, bytes) else text)
+        reader = _TokenReader(text.decode() if isinstance(text, bytes) else text)
     except UnicodeDecodeError as error:
         raise BrokenMessageError(f"The text is no UTF-8 at byte {error.start}.") from None
     _fields(reader, message, "")
@@ -92,7 +92,7 @@ def read_text(text: str | bytes, message: Message) -> Message:
     return message
 
 
-class _Reader:
+class _TokenReader:
     """The tokens of a text."""
 
     def __init__(self, text: str) -> None:
@@ -152,7 +152,7 @@ class _Reader:
         return True
 
 
-def _fields(reader: _Reader, message: Message, end: str) -> None:
+def _fields(reader: _TokenReader, message: Message, end: str) -> None:
     while not (reader.skip(end) if end else not reader.kind):
         if reader.skip("["):  # the name of an extension, or of the type of any message
             name = ""
@@ -180,7 +180,7 @@ def _fields(reader: _Reader, message: Message, end: str) -> None:
         _ = reader.skip(";") or reader.skip(",")
 
 
-def _value(reader: _Reader, message: Message, name: str, field: Field) -> None:
+def _value(reader: _TokenReader, message: Message, name: str, field: Field) -> None:
     if field.key:
         _map_entry(reader, getattr(message, name), field)
     elif field.is_message:
@@ -194,7 +194,7 @@ def _value(reader: _Reader, message: Message, name: str, field: Field) -> None:
         setattr(message, name, _parsed(reader, field))
 
 
-def _opening(reader: _Reader) -> str:
+def _opening(reader: _TokenReader) -> str:
     if reader.skip("{"):
         return "}"
     if not reader.skip("<"):
@@ -202,7 +202,7 @@ def _opening(reader: _Reader) -> str:
     return ">"
 
 
-def _map_entry(reader: _Reader, place: MapOf, field: Field) -> None:
+def _map_entry(reader: _TokenReader, place: MapOf, field: Field) -> None:
     end = _opening(reader)
     key: Any = ""
     value: Any = field.kind() if field.is_message else None
@@ -221,7 +221,7 @@ def _map_entry(reader: _Reader, place: MapOf, field: Field) -> None:
     place[key] = value
 
 
-def _parsed(reader: _Reader, field: Field) -> Any:
+def _parsed(reader: _TokenReader, field: Field) -> Any:
     if field.kind in ("string", "bytes"):
         if reader.kind != "text":
             reader.fail(f"{reader.token!r} where a string belongs")

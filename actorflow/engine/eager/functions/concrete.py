@@ -74,8 +74,8 @@ class ConcretePlan:
         return values_out
 
 
-class _Loop:
-    """The event loop that all callers drive who block. It is closed with the last function that uses it."""
+class _CallersLoop:
+    """The event loop that blocking callers drive. It is closed with the last function that uses it."""
 
     __slots__ = ("__weakref__", "driver")
 
@@ -84,17 +84,17 @@ class _Loop:
         weakref.finalize(self, self.driver.close, wait=False)
 
 
-_shared: weakref.ref[_Loop] | None = None
+_shared: weakref.ref[_CallersLoop] | None = None
 _shared_lock = forks.new_lock()
 
 
-def shared_loop() -> _Loop:
+def shared_loop() -> _CallersLoop:
     """The event loop of all functions and datasets whose callers block."""
     global _shared
     with _shared_lock:
         loop = None if _shared is None else _shared()
         if loop is None or loop.driver.is_of_parent:
-            loop = _Loop()
+            loop = _CallersLoop()
             _shared = weakref.ref(loop)
         return loop
 
@@ -109,7 +109,7 @@ class GraphSessions:
         self.lock = forks.new_lock()
         """Held while a plan is made for callers that block."""
         self._session: Session | None = None
-        self._loop: _Loop | None = None
+        self._loop: _CallersLoop | None = None
         self._on_loops: weakref.WeakKeyDictionary[Any, Session] = weakref.WeakKeyDictionary()
         self.home = Home(graph, self)
 

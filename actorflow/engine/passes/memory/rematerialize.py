@@ -61,7 +61,7 @@ def rematerialize(
         before = lifetimes.peak(plain)
         if lifetimes.peak(order) <= room:
             break
-        choice = _Search(lifetimes, order, room, partial).run()
+        choice = _DropSearch(lifetimes, order, room, partial).run()
         if choice is None or choice.peak >= before:
             break
         graph = choice.graph
@@ -87,7 +87,7 @@ class _Choice:
 
 
 @dataclass(slots=True)
-class _Copies:
+class _NodeCopies:
     """The copies for one choice of what is dropped. `order` are the names of all nodes, in their new order."""
 
     dropped: dict[int, int]
@@ -98,7 +98,7 @@ class _Copies:
     failed: set[int] = field(default_factory=set)
 
 
-class _Search:
+class _DropSearch:
     """The choice of what is dropped, for one order of the nodes."""
 
     def __init__(self, lifetimes: Lifetimes, order: Sequence[int], room: int, partial: frozenset[TensorId]) -> None:
@@ -211,10 +211,10 @@ class _Search:
         cost = sum(node_cost(node, graph) for node in copies.made.values())
         return _Choice(graph, after.peak(after.fifo()), cost)
 
-    def _copied(self, dropped: dict[int, int]) -> _Copies:
+    def _copied(self, dropped: dict[int, int]) -> _NodeCopies:
         """The copies without which those far uses that come behind a gap have no input; up to the first that can't be made."""
         lifetimes = self.known
-        copies = _Copies(dropped)
+        copies = _NodeCopies(dropped)
         for place, at in enumerate(self._order):
             node = lifetimes.nodes[at]
             inputs: list[TensorId] = []
@@ -230,7 +230,7 @@ class _Search:
             copies.order.append(node.name)
         return copies
 
-    def _is_there(self, copies: _Copies, tensor_id: TensorId, place: int) -> bool:
+    def _is_there(self, copies: _NodeCopies, tensor_id: TensorId, place: int) -> bool:
         """Whether a tensor is in memory at a place without having to stay there for a copy."""
         return all(
             copies.dropped.get(piece, place) >= place and (piece in self.known.kept or self._last(piece) >= place)
@@ -240,7 +240,7 @@ class _Search:
     def _last(self, piece: int) -> int:
         return self._places[piece][-1] if piece in self._makers else len(self._order)
 
-    def _again(self, copies: _Copies, tensor_id: TensorId, place: int) -> TensorId:
+    def _again(self, copies: _NodeCopies, tensor_id: TensorId, place: int) -> TensorId:
         """The tensor that a copy makes in the place of this tensor, by copies that run before the node at `place`."""
         name = copies.names.get(tensor_id.node)
         if name is None:
@@ -266,7 +266,7 @@ class _Search:
         reads = [nodes[e.node] for e in node.inputs if e.node in nodes and nodes[e.node].role in _READS]
         return [read.inputs[0].node for read in reads]
 
-    def _laid_down(self, copies: _Copies) -> Subgraph:
+    def _laid_down(self, copies: _NodeCopies) -> Subgraph:
         """The graph with the copies in their order. Nodes that write a variable wait for the copies that take its
         value."""
         graph = self.known.graph

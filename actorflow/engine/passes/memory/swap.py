@@ -71,12 +71,12 @@ def swap(
     order = best_order(lifetimes, lifetimes.fifo())
     if lifetimes.peak(order) <= room:
         return graph
-    search = _Search(lifetimes, OrderLine(lifetimes, order, partial), order, room)
+    search = _SwapSearch(lifetimes, OrderLine(lifetimes, order, partial), order, room)
     swaps = search.run()
     return _rewritten(lifetimes, search.line, order, swaps) if swaps else graph
 
 
-class _Search:
+class _SwapSearch:
     """The choice of swaps for one order of the nodes."""
 
     def __init__(self, lifetimes: Lifetimes, line: OrderLine, order: Sequence[int], room: int) -> None:

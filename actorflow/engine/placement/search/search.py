@@ -31,7 +31,7 @@ class _Stopped(Exception):
     """The search is to end now, with what it has."""
 
 
-class _Search:
+class _PlacementSearch:
     def __init__(
         self,
         problem: SearchProblem,
@@ -187,4 +187,4 @@ def search(
     Raises:
         ResourceExhaustedError: no placement that it tries fits into the devices' memory.
     """
-    return _Search(problem, seconds, trials, seed, stop, proposer, clock).run()
+    return _PlacementSearch(problem, seconds, trials, seed, stop, proposer, clock).run()

@@ -22,7 +22,7 @@ T = TypeVar("T")
 Start = Callable[[], Coroutine[Any, Any, T]]
 
 
-class _Call(Generic[T]):
+class _DriverCall(Generic[T]):
     """One call: the task that runs it, and what wakes the thread that waits for it."""
 
     __slots__ = ("_cancelled", "awake", "start", "task")
@@ -66,7 +66,7 @@ class _Interrupts:
 
     __slots__ = ("_call", "_loop", "_mine", "seen")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, call: _Call[Any]) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, call: _DriverCall[Any]) -> None:
         self._loop = loop
         self._call = call
         self.seen = False
@@ -105,8 +105,8 @@ class LoopDriver:
         self._loop = new_event_loop(alone=True)
         self._lock = threading.Lock()
         self._idle = threading.Condition(self._lock)
-        self._driver: _Call[Any] | None = None
-        self._waiting: list[_Call[Any]] = []
+        self._driver: _DriverCall[Any] | None = None
+        self._waiting: list[_DriverCall[Any]] = []
         self._closed = False
 
     def forked(self) -> None:
@@ -127,7 +127,7 @@ class LoopDriver:
             FailedPreconditionError: the loop is closed, or the caller is a kernel that this loop runs.
         """
         running = self._running_loop()
-        call = _Call(start)
+        call = _DriverCall(start)
         with _Interrupts(self._loop, call) as interrupts:
             self._wait(call, running)
         return self._result(call, interrupts)
@@ -140,7 +140,7 @@ class LoopDriver:
             FailedPreconditionError: see `call`.
         """
         running = self._running_loop()
-        call = _Call(lambda: _begun(first))
+        call = _DriverCall(lambda: _begun(first))
         with _Interrupts(self._loop, call) as interrupts:
             result = self._at_once(call, first, running)
             if result is None or not result.done:
@@ -168,7 +168,7 @@ class LoopDriver:
         return running
 
     def _at_once(
-        self, call: _Call[T], first: Callable[[], StepResult[T]], running: asyncio.AbstractEventLoop | None
+        self, call: _DriverCall[T], first: Callable[[], StepResult[T]], running: asyncio.AbstractEventLoop | None
     ) -> StepResult[T] | None:
         """The result of `first()`; None where another thread drives the loop, or it is closed."""
         with self._lock:
@@ -181,21 +181,21 @@ class LoopDriver:
         finally:
             self._leave(call)
 
-    def _wait(self, call: _Call[Any], running: asyncio.AbstractEventLoop | None) -> None:
+    def _wait(self, call: _DriverCall[Any], running: asyncio.AbstractEventLoop | None) -> None:
         if running is None:
             self._perform(call)
         else:
             self._perform_on_helper(call)
 
     @staticmethod
-    def _result(call: _Call[T], interrupts: _Interrupts) -> T:
+    def _result(call: _DriverCall[T], interrupts: _Interrupts) -> T:
         if interrupts.seen:
             call.forget()
             raise KeyboardInterrupt
         assert call.task is not None
         return call.task.result()
 
-    def _perform(self, call: _Call[Any]) -> None:
+    def _perform(self, call: _DriverCall[Any]) -> None:
         """Returns when the call is done. Raises an interrupt that came twice, or out of the call itself."""
         try:
             with self._lock:
@@ -215,7 +215,7 @@ class LoopDriver:
         finally:
             self._leave(call)
 
-    def _drive(self, call: _Call[Any]) -> None:
+    def _drive(self, call: _DriverCall[Any]) -> None:
         """Runs the loop until the call is done."""
         loop = self._loop
         while call.task is None:  # `submit` is on its way
@@ -243,13 +243,13 @@ class LoopDriver:
     def _stop(self, _: asyncio.Task[Any]) -> None:
         self._loop.stop()
 
-    def _is_of_another(self, error: BaseException, call: _Call[Any]) -> bool:
+    def _is_of_another(self, error: BaseException, call: _DriverCall[Any]) -> bool:
         """Whether `error` came out of the call of a thread that waits, to whom it goes."""
         with self._lock:
             tasks = [other.task for other in self._waiting if other is not call and other.done]
         return any(t is not None and not t.cancelled() and t.exception() is error for t in tasks)
 
-    def _follow(self, call: _Call[Any]) -> None:
+    def _follow(self, call: _DriverCall[Any]) -> None:
         """Waits until another thread has driven the call to its end, or leaves the loop to us."""
         assert call.awake is not None
         while not call.done:
@@ -263,7 +263,7 @@ class LoopDriver:
                 call.awake.wait()
                 call.awake.clear()
 
-    def _leave(self, call: _Call[Any]) -> None:
+    def _leave(self, call: _DriverCall[Any]) -> None:
         """Lets the next thread drive."""
         with self._lock:
             if call in self._waiting:
@@ -276,7 +276,7 @@ class LoopDriver:
                 elif self._closed:
                     self._idle.notify_all()
 
-    def _perform_on_helper(self, call: _Call[Any]) -> None:
+    def _perform_on_helper(self, call: _DriverCall[Any]) -> None:
         """Performs the call on a thread of its own, because this thread is inside another event loop."""
         failure: list[BaseException] = []
         context = copy_context()

@@ -46,7 +46,7 @@ def critical_path(trace: Trace) -> list[Stretch]:
     if not events:
         return [] if run is None else [Stretch("client", run.name, "", run.begun, run.ended)]
     begin = run.begun if run is not None else min(e.arrived or e.ready or e.begun for e in events)
-    walk = _Walk(events, trace)
+    walk = _PathWalk(events, trace)
     at: TraceEvent | None = max(events, key=lambda e: (e.ended, e.order))
     assert at is not None
     end = at.ended
@@ -72,7 +72,7 @@ def last_run(trace: Trace) -> Span | None:
     return last._replace(begun=min(part.begun for part in parts), ended=max(part.ended for part in parts))
 
 
-class _Walk:
+class _PathWalk:
     def __init__(self, events: list[TraceEvent], trace: Trace) -> None:
         self._sends = {id(recv): send for _, send, recv in trace._crossings()}
         self._by_device: defaultdict[str, list[TraceEvent]] = defaultdict(list)

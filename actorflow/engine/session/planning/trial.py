@@ -47,7 +47,7 @@ def sign_test(wins: int, pairs: int) -> float:
 
 
 @dataclass(slots=True)
-class _Turns:
+class _SignatureSteps:
     """The steps of one signature. `twin` is the plan by the placement on trial, once it is made."""
 
     plan: Any
@@ -92,7 +92,7 @@ class PlacementTrial:
         self._engine = engine
         self._run = engine.run
         self._adopt = adopt
-        self._turns: dict[int, _Turns] = {}
+        self._turns: dict[int, _SignatureSteps] = {}
         self._chance = random.Random(report.seed)
         self._over = asyncio.Event()
         self._root = BackgroundTasks()
@@ -173,21 +173,21 @@ class PlacementTrial:
             self._compare(turns.took.pop(number))
         return result
 
-    def _first_seen(self, plan: Any) -> _Turns:
-        turns = self._turns[id(plan)] = _Turns(plan)
+    def _first_seen(self, plan: Any) -> _SignatureSteps:
+        turns = self._turns[id(plan)] = _SignatureSteps(plan)
         signature = self._engine.asked(plan)
         if signature is not None:
             self._root.start(self._prepare(turns, *signature))
         return turns
 
-    async def _prepare(self, turns: _Turns, signature: Any, coalesce: bool) -> None:
+    async def _prepare(self, turns: _SignatureSteps, signature: Any, coalesce: bool) -> None:
         try:
             turns.twin = await self._engine.plan(signature, coalesce=coalesce, trial=True)
         except OpError as error:
             if self.adopted is None:
                 self._decide(False, f"It can't be planned: {error!s:.200}. The former placement stays.")
 
-    def _drawn(self, turns: _Turns) -> tuple[int, bool]:
+    def _drawn(self, turns: _SignatureSteps) -> tuple[int, bool]:
         """The number of the next step's pair, and whether it runs by the new placement."""
         number = turns.drawn // 2
         turns.drawn += 1

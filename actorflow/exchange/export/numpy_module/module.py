@@ -115,10 +115,10 @@ def module_of(
     graph = Graph()
     with graph.as_default():
         import_graph_def(frozen, name="")
-    return _Line(graph, outputs, inputs).module(weights)
+    return _CallLine(graph, outputs, inputs).module(weights)
 
 
-class _Line:
+class _CallLine:
     """The straight line of calls of a graph."""
 
     def __init__(self, graph: Graph, outputs: Mapping[str, str], inputs: Mapping[str, str]) -> None:

@@ -72,13 +72,13 @@ def load(body: bytes, work: Work) -> dict[str, Any]:
     """
     if len(body) <= 2 * PIECE:
         return load_json(body)
-    content = _Reader(body, work).value(len(_BOM) * body.startswith(_BOM), len(body), 0)
+    content = _BodyReader(body, work).value(len(_BOM) * body.startswith(_BOM), len(body), 0)
     if not isinstance(content, dict):
         raise InvalidArgumentError(f"JSON Value: the body has to be an object, but it is a {type(content).__name__}.")
     return content
 
 
-class _Reader:
+class _BodyReader:
     """Reads one body; it counts values."""
 
     def __init__(self, body: bytes, work: Work) -> None:

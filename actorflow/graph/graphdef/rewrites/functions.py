@@ -57,11 +57,11 @@ def inlined(graph_def: GraphDef) -> GraphDef:
     library = _library(graph_def)
     flat = GraphDef()
     flat.versions.CopyFrom(graph_def.versions)
-    _Inliner(library, flat).add(graph_def.node, "", {}, (), 0)
+    _FunctionInliner(library, flat).add(graph_def.node, "", {}, (), 0)
     return flat
 
 
-class _Inliner:
+class _FunctionInliner:
     def __init__(self, library: Mapping[str, FunctionDef], target: GraphDef) -> None:
         self._library, self._made = library, target
 

@@ -82,7 +82,7 @@ _MARK = re.compile("\0(\\d+)\0")
 """Stands for the tensor of a number in a text, until there is a placeholder that is not in it."""
 
 
-class _Place(str):
+class _TensorPlace(str):
     """A tensor's place, which a list shows without quotes."""
 
     def __repr__(self) -> str:
@@ -99,8 +99,8 @@ def _text(value: Any, tensors: list[Any]) -> str:
     def shown(part: Any) -> Any:
         if isinstance(part, SparseTensor):
             fields = (mark(field) for field in (part.indices, part.values, part.dense_shape))
-            return _Place("SparseTensor(indices={}, values={}, shape={})".format(*fields))
-        return _Place(mark(part)) if is_symbolic(part) else part
+            return _TensorPlace("SparseTensor(indices={}, values={}, shape={})".format(*fields))
+        return _TensorPlace(mark(part)) if is_symbolic(part) else part
 
     structure = nest.map_structure(shown, value) if nest.is_nested(value) else shown(value)
     return structure if isinstance(structure, str) else pprint.pformat(structure)

@@ -32,8 +32,8 @@ class _Joint:
 
 
 @dataclass
-class _Turns:
-    """The joint changes of one kind, and how many of them each worker has come to."""
+class _JointChanges:
+    """The joint changes of one kind, and the number that each worker has reached."""
 
     what: str
     changes: list[_Joint] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Changes:
 
     def __init__(self, towers: Towers, joins: bool) -> None:
         self._towers, self.joins = towers, joins and towers.count > 1
-        self._firsts, self._means = _Turns("changes"), _Turns("moves")
+        self._firsts, self._means = _JointChanges("changes"), _JointChanges("moves")
 
     def rule(self, variable: Any) -> str:
         """How the workers' updates of a variable, or of its handle, are joined: a name of `tf.VariableAggregation`; empty for

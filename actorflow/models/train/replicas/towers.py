@@ -68,7 +68,7 @@ class Outside:
 
 
 @dataclass
-class _Call:
+class _OptimizerCall:
     """One call of an optimizer, by all workers: the gradients so far."""
 
     variables: Sequence[Any]
@@ -102,7 +102,7 @@ class Towers:
         builds.append(count)
         self._build = len(builds) - 1
         """The number of builds in the graph before this build."""
-        self._calls: list[_Call] = []
+        self._calls: list[_OptimizerCall] = []
         self._step: Tensor | None = None
         self._nothing: Operation | None = None
         self._counts_steps = False
@@ -171,7 +171,7 @@ class Towers:
         """Takes the gradients of a worker; with those of the last worker the optimizer changes the variables."""
         variables = [variable for _, variable in pairs]
         if tower.calls == len(self._calls) and tower.number == 0:
-            self._calls.append(_Call(variables))
+            self._calls.append(_OptimizerCall(variables))
         if tower.calls >= len(self._calls) or [id(v) for v in self._calls[tower.calls].variables] != [
             id(v) for v in variables
         ]:
@@ -202,7 +202,7 @@ class Towers:
             self._nothing = waits
         return waits
 
-    def _means(self, call: _Call) -> list[tuple[Any, Any]]:
+    def _means(self, call: _OptimizerCall) -> list[tuple[Any, Any]]:
         pairs: list[tuple[Any, Any]] = []
         for gradients, variable in zip(zip(*call.gradients), call.variables):
             if any(gradient is None for gradient in gradients):

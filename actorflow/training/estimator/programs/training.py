@@ -110,7 +110,7 @@ def training(
         hooks = [*hooks, StopAtStepHook(steps, max_steps)]
     every = _hooks(core, built, batches, list(hooks), list(listeners))
     host = _host(core, built)
-    watch = _Watch(core, batches, host)
+    watch = _StepWatch(core, batches, host)
     loop = MonitoredLoop(built.graph, host, every, face=core.face, on_restored=watch.restored)
     try:
         yield from loop.begin()
@@ -157,7 +157,9 @@ def _host(core: Core, built: Built) -> KeptHost:
     )
 
 
-def _steps(loop: MonitoredLoop, fetches: Any, built: Built, batches: Batches | None, watch: _Watch) -> Program[None]:
+def _steps(
+    loop: MonitoredLoop, fetches: Any, built: Built, batches: Batches | None, watch: _StepWatch
+) -> Program[None]:
     """Makes steps to the end of the input, or until a hook has enough."""
     size = 0
 
@@ -177,7 +179,7 @@ def _steps(loop: MonitoredLoop, fetches: Any, built: Built, batches: Batches | N
         pass
 
 
-class _Watch:
+class _StepWatch:
     """Counts the steps of a training, and tells of some of them."""
 
     def __init__(self, core: Core, batches: Batches | None, host: KeptHost) -> None:
