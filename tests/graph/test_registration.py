@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import os
@@ -388,6 +389,32 @@ def test_a_kernel_of_another_number_of_inputs_is_refused_by_the_first_session(in
     af.kernel("Twice")(functions[inputs])
     with pytest.raises(TypeError, match=r"kernel of Twice .* has to take xp and 1 inputs"):
         opens()
+
+
+def test_the_parameters_of_a_kernel_are_those_of_its_signature() -> None:
+    """Of all kernels, and of functions of other kinds: what their code says is what `inspect` says."""
+
+    def by_name(xp: Any, x: Any = 1, /, y: Any = 2, *rest: Any, times: int, **more: Any) -> Any:
+        return x
+
+    def gathered(*rest: Any) -> Any:
+        return rest
+
+    @functools.wraps(by_name)
+    def wrapped(*arguments: Any, **keywords: Any) -> Any:
+        return by_name(*arguments, **keywords)
+
+    functions = [entry.function for op in (*kernel._KERNELS, *kernel._FROM_LIBRARIES) for entry in kernel._KERNELS[op]]
+    for function in (*functions, by_name, gathered, wrapped, lambda: None, lambda *, times: times, opens):
+        parameters = list(inspect.signature(function).parameters.values())
+        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        assert kernel._parameters(function) == (
+            parameters[0].name if parameters else None,
+            sum(p.default is p.empty for p in positional),
+            len(positional),
+            any(p.kind is p.VAR_POSITIONAL for p in parameters),
+            tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY),
+        ), line_of(function)
 
 
 def test_a_kernel_that_does_not_take_the_array_module_first_is_refused() -> None:

@@ -24,7 +24,8 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from types import FunctionType
+from typing import Any, NamedTuple, TypeVar
 
 from actorflow.base.dtypes import DType
 from actorflow.base.registry import opdef
@@ -155,10 +156,10 @@ def kernel(
     """
 
     def decorate(function: F) -> F:
-        parameters = inspect.signature(function).parameters
-        if next(iter(parameters), None) != "xp":
+        parameters = _parameters(function)
+        if parameters.first != "xp":
             raise TypeError(f"The kernel {function.__qualname__} for {ops[0]} has to take `xp` first.")
-        keywords = [p.name for p in parameters.values() if p.kind is p.KEYWORD_ONLY]
+        keywords = parameters.keywords
         for op in ops:
             definition = KernelDef(
                 op=op,
@@ -208,6 +209,35 @@ def _register(definition: KernelDef) -> None:
     traits.cache_clear()
     packing.cache_clear()
     entries.sort(key=lambda k: (k.device == ANY_DEVICE, k.dtypes is None))
+class _Parameters(NamedTuple):
+    """The parameters of a function: the first, how many by position at least and at most, and the keywords."""
+
+    first: str | None
+    least: int
+    most: int
+    is_open: bool
+    keywords: tuple[str, ...]
+
+
+def _parameters(function: Callable[..., Any]) -> _Parameters:
+    """The parameters of a kernel. A process that starts registers a thousand of them, so a plain function's code tells them here:
+    `inspect.signature` takes much longer."""
+    if type(function) is FunctionType and not function.__dict__:
+        code, names = function.__code__, function.__code__.co_varnames
+        most, end = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+        is_open = bool(code.co_flags & inspect.CO_VARARGS)
+        first = names[0] if end or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) else None
+        return _Parameters(first, most - len(function.__defaults__ or ()), most, is_open, names[most:end])
+    parameters = inspect.signature(function).parameters
+    values = parameters.values()
+    positional = [p for p in values if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return _Parameters(
+        next(iter(parameters), None),
+        sum(p.default is p.empty for p in positional),
+        len(positional),
+        any(p.kind is p.VAR_POSITIONAL for p in values),
+        tuple(p.name for p in values if p.kind is p.KEYWORD_ONLY),
+    )
 
 
 def _where(function: Callable[..., Any]) -> str:
@@ -217,11 +247,8 @@ def _where(function: Callable[..., Any]) -> str:
 
 def _takes(function: Callable[..., Any], count: int) -> bool:
     """Whether `function` can be called with `count` positional arguments."""
-    parameters = inspect.signature(function).parameters.values()
-    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        return True
-    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return sum(p.default is p.empty for p in positional) <= count <= len(positional)
+    parameters = _parameters(function)
+    return parameters.is_open or parameters.least <= count <= parameters.most
 
 
 def lookup(op: str, device: str, dtypes: Sequence[DType]) -> KernelDef:

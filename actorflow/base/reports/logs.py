@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from structlog.stdlib import BoundLogger
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
+_NUMBERS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
+"""As `logging` counts the levels."""
 _FORMAT = "%(asctime)s %(levelname)-8s %(name)s: %(message)s"
 _PASSED = ("exc_info", "stack_info")
 _FRAMES = 4
@@ -24,7 +26,8 @@ _FRAMES = 4
 
 
 class Logger:
-    """A logger that imports structlog for its first record, since that takes longer than many a program's whole run.
+    """A logger that imports structlog for the first record that the program's `logging` takes, since that takes longer than many
+    a program's whole run.
 
     It has structlog's methods: `info("what happened", peer=peer)`, `bind(step=1)` and so on.
     """
@@ -37,7 +40,16 @@ class Logger:
     def __getattr__(self, method: str) -> Any:
         if method.startswith("__"):
             raise AttributeError(method)
+        if "structlog" not in sys.modules and (number := _NUMBERS.get(method)) is not None:
+            import logging
+
+            if not logging.getLogger(self._name).isEnabledFor(number):
+                return _dropped
         return getattr(_bound(self._name), method)
+
+
+def _dropped(*args: Any, **fields: Any) -> None:
+    """The method `info` of a program that takes no such records."""
 
 
 def get_logger(part: str) -> BoundLogger:

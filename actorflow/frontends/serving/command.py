@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import gc
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from actorflow.base.origins import LOOPBACK, bracketed, opened_at
@@ -53,6 +55,27 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    with _late_collection() as collect:
+        return _serve(arguments, collect)
+
+
+@contextlib.contextmanager
+def _late_collection() -> Iterator[Callable[[], None]]:
+    """Lets the collector of cycles rest until its function is called: a start makes many objects, and little garbage."""
+    is_enabled = gc.isenabled()
+    gc.disable()
+
+    def collect() -> None:
+        if is_enabled:
+            gc.enable()
+
+    try:
+        yield collect
+    finally:
+        collect()
+
+
+def _serve(arguments: argparse.Namespace, is_ready: Callable[[], None]) -> int:
     token = _token(arguments.token_file)
     if bool(arguments.tls_cert) != bool(arguments.tls_key):
         raise InvalidArgumentError("--tls-cert and --tls-key go together.")
@@ -84,6 +107,7 @@ def _run(arguments: argparse.Namespace) -> int:
     application.scheme = scheme
 
     def ready(others: Sequence[str]) -> None:
+        is_ready()
         print("\n".join([address, *others, *lines(application.served, address, token is not None)]), flush=True)
 
     opened = [listener.open(application, arguments) for listener in listeners()]

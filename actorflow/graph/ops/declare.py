@@ -78,14 +78,14 @@ _MODULES = re.compile(r"\b\w+\.(?=\w)")
 class Op(Generic[P, R]):
     """A registered op: call it to add a node; `.gradient` registers how to differentiate it."""
 
-    def __init__(self, function: Callable[P, R], definition: OpDef) -> None:
+    def __init__(self, function: Callable[P, R], definition: OpDef, signature: inspect.Signature) -> None:
         self.definition = definition
         self.__name__ = function.__name__
         self.__qualname__ = function.__qualname__
         self.__doc__ = function.__doc__
         self.__module__ = function.__module__
         self.__wrapped__ = function
-        self.__signature__ = inspect.signature(function)
+        self.__signature__ = signature
         self.prepared: dict[Any, Any] = {}
         """Calls on tensors that have values, ready to run (`actorflow.engine.eager.dispatch`)."""
 
@@ -261,14 +261,15 @@ def op(
 
     def decorate(function: Callable[P, R]) -> Op[P, R]:
         code = function.__code__
-        inputs, attrs = _schema(type, function, dtypes, types or {}, prefer)
+        parameters = inspect.signature(function)
+        inputs, attrs = _schema(type, parameters, dtypes, types or {}, prefer)
         definition = OpDef(
             type=type,
             inputs=inputs,
             attrs=attrs,
             dtype_rule=_dtype_rule(result),
             shape_rule=shape,
-            signature=f"{function.__name__}{inspect.signature(function)}".replace("'", ""),
+            signature=f"{function.__name__}{parameters}".replace("'", ""),
             where=f"{code.co_filename}:{code.co_firstlineno}",
             module=function.__module__,
             gradient=gradient,
@@ -286,21 +287,21 @@ def op(
             output_count=len(result) if isinstance(result, tuple) else None,
         )
         opdef.register(definition)
-        return Op(function, definition)
+        return Op(function, definition, parameters)
 
     return decorate
 
 
 def _schema(
     op_type: str,
-    function: Callable[..., Any],
+    signature: inspect.Signature,
     shared: frozenset[DType],
     own: Mapping[str, frozenset[DType] | DType],
     prefer: DType | None,
 ) -> tuple[tuple[InputDef, ...], tuple[AttrDef, ...]]:
     inputs: list[InputDef] = []
     attrs: list[AttrDef] = []
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in signature.parameters.values():
         annotation = _spelling(parameter.annotation)
         if parameter.name == "name":
             continue

@@ -92,6 +92,13 @@ def test_the_log_goes_where_logging_says(configuration: str, shown: str) -> None
     assert (ended.stdout, ended.stderr, ended.returncode) == ("", shown, 0)
 
 
+def test_records_that_nobody_takes_import_no_structlog() -> None:
+    code = "log = get_logger('part'); log.info('a record'); print('structlog' in sys.modules)"
+    imports = "import logging, sys; from actorflow.base.reports.logs import get_logger;"
+    assert python(f"{imports} {code}").stdout == "False\n"
+    assert python(f"{imports} logging.basicConfig(level='INFO'); {code}").stdout == "True\n"
+
+
 def test_a_record_has_the_fields_and_the_caller(caplog: pytest.LogCaptureFixture) -> None:
     log = logs.get_logger("part").bind(step=7)
     log.error("no use", name="x y", task="/job:a", error=ValueError("bad"), table="\n1 2")

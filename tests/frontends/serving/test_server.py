@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import signal
 import socket
@@ -93,6 +94,7 @@ def test_it_refuses_what_can_not_be(
 ) -> None:
     assert main(["serve", str(tmp_path), *arguments]) == 1
     assert error in capsys.readouterr().err
+    assert gc.isenabled(), "the collector of cycles, which rests during the start, goes on"
 
 
 def test_no_address_is_printed_where_models_can_not_be_loaded(tmp_path: Path) -> None:
