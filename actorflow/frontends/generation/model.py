@@ -130,7 +130,7 @@ class GenerationEngine:
         if self._tasks is None:
             raise UnavailableError("The model was closed.")
         self.scheduler.add(request)
-        if timeout is not None:
+        if timeout is not None and not request.is_ended:
             error = DeadlineExceededError(f"The answer was not whole after {timeout:g} seconds.")
             loop = asyncio.get_running_loop()
             request.alarm = loop.call_later(max(0.0, timeout), self.end, request, "error", error).cancel

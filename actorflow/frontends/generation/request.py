@@ -22,7 +22,7 @@ class Rules:
         0
 
     Args:
-        max_tokens: the most tokens of the answer.
+        max_tokens: the most tokens of the answer. With 0 the prompt is only checked and counted.
         temperature: divides the logits; at 0 the likeliest token is chosen.
         top_k: the number of the likeliest tokens that count; 0 counts all.
         top_p: only the fewest of the likeliest tokens count that have this share together.
@@ -42,7 +42,7 @@ class Rules:
 
     def __post_init__(self) -> None:
         faults = {
-            "max_tokens is a whole number from 1 on": _is_whole(self.max_tokens) and self.max_tokens >= 1,
+            "max_tokens is a whole number from 0 on": _is_whole(self.max_tokens) and self.max_tokens >= 0,
             "temperature is a number from 0 on": _is_number(self.temperature) and self.temperature >= 0,
             "top_k is a whole number from 0 on": _is_whole(self.top_k) and 0 <= self.top_k < 1 << 31,
             "top_p is a number in (0, 1]": _is_number(self.top_p) and 0 < self.top_p <= 1,

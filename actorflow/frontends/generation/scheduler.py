@@ -75,7 +75,7 @@ class RequestScheduler:
         self._width = -(-description.context // description.block_size)
 
     def add(self, request: GenerationRequest) -> None:
-        """Lets a request wait for its turn.
+        """Lets a request wait for its turn. A request for no tokens has ended at once.
 
         Raises:
             InvalidArgumentError: it is empty, longer than the context or the pool, or has tokens that are none.
@@ -99,6 +99,9 @@ class RequestScheduler:
                 f"The request needs {self._needs(request)} blocks, but the model has {self.blocks.count}.",
                 hint="Open the model with more blocks.",
             )
+        if not request.rules.max_tokens:
+            request.reason = "length"
+            return
         if len(self.queue) >= self.limits.max_queued and not self._fits(request):
             raise Overloaded(f"{len(self.queue)} requests wait, which is the most.", retry_after=1.0)
         self.queue.append(request)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -67,6 +68,8 @@ class Version:
     error: OpError | None = None
     seen: Any = None
     """The times of the files that could not be loaded: it is tried again when they change."""
+    since: int = 0
+    """The second, by the clock of the system, from which it has answered."""
 
 
 @dataclass(eq=False)
@@ -182,7 +185,7 @@ class Served:
         except BaseException:
             version.state = "END"
             raise
-        version.model, version.state = model, "AVAILABLE"
+        version.model, version.state, version.since = model, "AVAILABLE", int(time.time())
         self.reloads += 1
         _LOG.info("a version answers", model=self.name, version=number)
 

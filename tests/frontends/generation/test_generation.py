@@ -216,7 +216,7 @@ MISTAKES = {
     "a token outside": (([1, 256],), {}, r"\[0, 256\), but the prompt has 1 to 256"),
     "a prompt of no tokens": (([1.5],), {}, "a text, or a list of tokens"),
     "no text": ((None,), {}, "a text, or a list of tokens"),
-    "max_tokens": (("a",), {"max_tokens": 0}, "max_tokens is a whole number from 1 on, not 0"),
+    "max_tokens": (("a",), {"max_tokens": -1}, "max_tokens is a whole number from 0 on, not -1"),
     "temperature": (("a",), {"temperature": float("nan")}, "temperature is a number from 0 on, not nan"),
     "top_k": (("a",), {"top_k": -1}, "top_k is a whole number from 0 on, not -1"),
     "top_p": (("a",), {"top_p": 0}, r"top_p is a number in \(0, 1\], not 0"),

@@ -69,15 +69,15 @@ def begin(engine: GenerationEngine, content: dict[str, Any], timeout: float | No
         OpError: a field does not fit, or there is no place.
     """
     check_fields(content, _FIELDS)
-    for name in sorted(_ABSENT):
-        if content.get(name) not in (None, 0, {}, "") and not (
-            name == "best_of" and content[name] == content.get("n", 1)
-        ):
-            raise InvalidArgumentError(f"The field {name!r} is not known to models here; leave it out.")
     number = content.get("n")
     count = 1 if number is None else number
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= _MOST_CHOICES:
         raise InvalidArgumentError(f"The field 'n' is a whole number from 1 to {_MOST_CHOICES}.")
+    for name in sorted(_ABSENT):
+        value = content.get(name)
+        asks_nothing = value in (None, 0, {}, "") and (name != "logprobs" or value is None or value is False)
+        if not asks_nothing and not (name == "best_of" and value == count):
+            raise InvalidArgumentError(f"The field {name!r} is not known to models here; leave it out.")
     options = content.get("stream_options") or {}
     if not isinstance(options, dict):
         raise InvalidArgumentError("The field 'stream_options' is an object.")

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 _PATH = re.compile(r"^/v2/models/(?P<model>[^/]+)(?:/versions/(?P<version>[^/]+))?/(?P<view>generate(?:_stream)?)/?$")
 
+_ABSENT = ("/v1/chat/completions", "/v1/embeddings", "/v1/responses")
+"""Requests of OpenAI's clients that no model here answers: these clients show the sentence of an error of their own form."""
+
 
 class Generation:
     """Streams of the models that generate."""
@@ -52,7 +55,7 @@ class Generation:
     def takes(self, method: str, path: str) -> bool:
         """Whether it answers such requests."""
         if method == "POST":
-            return path == completions.PATH or _PATH.match(path) is not None
+            return path == completions.PATH or path in _ABSENT or _PATH.match(path) is not None
         return method == "GET" and path == page.PATH
 
     async def respond(
@@ -66,6 +69,10 @@ class Generation:
         """The answer to a request."""
         if method == "GET":
             return page.page([name for name, served in application.served.items() if _writes(served)])
+        if path in _ABSENT:
+            return completions.failure(
+                NotFoundError(f"The server has no {path}: its models continue texts, by POST {completions.PATH}.")
+            )
         begun, name, status = time.perf_counter(), "", 499
         target = _PATH.match(path)
 

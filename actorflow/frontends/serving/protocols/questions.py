@@ -43,7 +43,7 @@ def question(path: str, models: Mapping[str, Served], measures: Measures, most_r
     if path == "/openapi.json":
         return openapi(models)
     if path in ("/v1/models", "/v1/models/"):
-        return ok({"models": [{"name": name, "versions": served.available()} for name, served in models.items()]})
+        return ok(_listed(models))
     if path in ("/v2", "/v2/"):
         return ok(kserve.server_metadata())
     if path == "/v2/health/ready":
@@ -55,6 +55,17 @@ def question(path: str, models: Mapping[str, Served], measures: Measures, most_r
     if target is not None and target.protocol == "kserve" and target.view != "infer":
         return _of_kserve(target, named(models, target.model), measures, most_rows)
     raise nothing_at("GET", path)
+
+
+def _listed(models: Mapping[str, Served]) -> dict[str, Any]:
+    """The models with their versions, and beside them those that answer as OpenAI's clients read a list of models."""
+    own = [{"name": name, "versions": served.available()} for name, served in models.items()]
+    data = [
+        {"id": name, "object": "model", "created": served.versions[versions[-1]].since, "owned_by": "actorflow"}
+        for name, served in models.items()
+        if (versions := served.available())
+    ]
+    return {"object": "list", "data": data, "models": own}
 
 
 def named(models: Mapping[str, Served], name: str) -> Served:
