@@ -40,6 +40,7 @@ from actorflow.engine.runtime.codegen import jit
 os.environ.setdefault(
     "GRPC_ENABLE_FORK_SUPPORT", "0"
 )  # otherwise each later fork of this process makes files of grpc's
+COMPILES = 30.0  # seconds of MachineTime that the compiler's thread may take
 GRACE = 1.0  # seconds of MachineTime that a thread, a process or a task may take to end after the test
 POLL = 0.002
 SHM = "/dev/shm"
@@ -261,7 +262,9 @@ def no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
     if "tasks" not in allowed:
         found += request.node.stash.get(LEFT_TASKS, [])
     if "threads" not in allowed:
-        jit.background.wait(30)  # what compiles ends by itself
+        given = MachineTime()
+        while not jit.background.wait(1) and given.seconds() < COMPILES:  # what compiles ends by itself
+            pass
         found += map(_say_thread, _settled(_threads, threads))
     if "children" not in allowed:
         found += map(_say_child, _settled(_children, children))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import NamedTuple
 
@@ -33,6 +34,7 @@ class Stream:
     """The tokens of an answer, for `async for`. `Model.generate` makes it.
 
     A request whose reader leaves the loop, is cancelled, or lets go of the stream, is cancelled at once, and its blocks are free.
+    A stream that is let go without `close` counts from the next turn of the event loop on.
 
     Example:
         >>> decoding = af.generation.Decoding(context=32, vocabulary=4)
@@ -57,6 +59,7 @@ class Stream:
         end: Callable[[GenerationRequest], None],
         taken: Callable[[], None],
     ) -> None:
+        self._loop = asyncio.get_running_loop()
         self._request, self._text, self._end, self._taken = request, text, end, taken
         self._ready = asyncio.Event()
         self._is_done = False
@@ -141,8 +144,11 @@ class Stream:
 
     def __del__(self) -> None:
         request = getattr(self, "_request", None)  # a stream whose making failed has none
-        if request is not None and not request.is_ended:
-            self._end(request)
+        if request is None or request.is_ended:
+            return
+        # The collector of cycles may run in any thread, and in the midst of a step's preparation, which reads the requests.
+        with contextlib.suppress(RuntimeError):  # the loop is closed, and the model with it
+            self._loop.call_soon_threadsafe(self._end, request)
 
 
 async def merged(streams: Sequence[Stream]) -> AsyncGenerator[tuple[int, Token | None], None]:

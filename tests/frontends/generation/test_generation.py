@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -144,9 +145,43 @@ async def test_a_reader_that_leaves_frees_its_blocks_at_once(way: str, tmp_path:
         await LEAVING[way](stream)
         del stream
         gc.collect()
+        await anyio.lowlevel.checkpoint()  # a stream that is let go ends in the next turn of the loop
         assert model.statistics()["running"] + model.statistics()["queued"] <= 1
         assert len(ids(await stays.whole())) == 60, "the other request goes on"
         assert model.statistics()["free_blocks"] == 64
+
+
+async def test_a_stream_that_another_thread_lets_go_ends_on_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The collector of cycles runs in any thread, and within the preparation of a step: a request that ended there would change
+    the lists that a step is being made of."""
+    async with af.generation.Model(await write_letters(tmp_path / "letters")) as model:
+        scheduler = model.engine.scheduler
+        end, threads, are_within = scheduler.end, [], []
+        step = scheduler.step
+        streams = [model.generate("a", max_tokens=300) for _ in range(2)]
+
+        def ended(*arguments: Any) -> None:
+            threads.append(threading.get_ident())
+            end(*arguments)
+
+        def collects() -> Any:
+            requests = list(scheduler.running)
+            if len(streams) == 1:
+                streams.clear()
+            are_within.append(scheduler.running != requests)
+            return step()
+
+        monkeypatch.setattr(scheduler, "end", ended)
+        monkeypatch.setattr(scheduler, "step", collects)
+        letting_go = threading.Thread(target=streams.pop)
+        letting_go.start()
+        letting_go.join()
+        with anyio.fail_after(PATIENCE):
+            while model.statistics()["free_blocks"] < 64:
+                await anyio.lowlevel.checkpoint()
+        assert threads == [threading.get_ident()] * 2 and not any(are_within)
 
 
 async def test_a_request_waits_for_blocks_and_then_runs(tmp_path: Path) -> None:

@@ -22,12 +22,17 @@ CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic"]
 
 
-@contextlib.asynccontextmanager
-async def opened(port: int) -> AsyncIterator[tuple[Any, list[Any]]]:
-    """The page in a tab of a browser, and the errors of its script, its policy and its console."""
+@pytest.fixture(autouse=True)
+def browser_is_installed() -> None:
+    """Skips before a server is there, whose socket would stay open."""
     pytest.importorskip("playwright", reason="playwright is not installed (make test-extras)")
     if CHROMIUM is None:
         pytest.skip("chromium is not installed")
+
+
+@contextlib.asynccontextmanager
+async def opened(port: int) -> AsyncIterator[tuple[Any, list[Any]]]:
+    """The page in a tab of a browser, and the errors of its script, its policy and its console."""
     from playwright.async_api import async_playwright
 
     errors: list[Any] = []
