@@ -209,6 +209,8 @@ def _register(definition: KernelDef) -> None:
     traits.cache_clear()
     packing.cache_clear()
     entries.sort(key=lambda k: (k.device == ANY_DEVICE, k.dtypes is None))
+
+
 class _Parameters(NamedTuple):
     """The parameters of a function: the first, how many by position at least and at most, and the keywords."""
 
