@@ -42,6 +42,7 @@ from actorflow.supervisor import (
     Rules,
     StepAborted,
     TaskRestarted,
+    WorkerEnded,
     WorkerLost,
 )
 from actorflow.training.supervisor.liveness import State
@@ -753,3 +754,45 @@ def test_f65_f104_a_script_without_await_goes_on_across_deaths(launcher: Launche
                 supervisor.run(made.train, made.feeds(step))
         assert bits(supervisor.run(made.book)) == undisturbed(12)
     assert begun == [*range(6), *range(4, 10), *range(8, 12)]
+
+
+@pytest.mark.parametrize(
+    ("when", "end", "restarts"),
+    [
+        ("always", signal.SIGKILL, True),
+        ("always", signal.SIGTERM, True),
+        ("on-failure", signal.SIGKILL, True),
+        ("on-failure", signal.SIGTERM, False),
+        ("never", signal.SIGKILL, False),
+        ("never", signal.SIGTERM, False),
+    ],
+)
+async def test_f65_the_policy_says_which_ends_of_a_task_are_restarted(
+    cluster: af.LocalCluster, when: Any, end: signal.Signals, restarts: bool
+) -> None:
+    made, stops = program(), iter([3])
+
+    def stop(step: int) -> None:
+        if step == 3 and next(stops, None):
+            cluster.processes[OTHER].signal(end)
+
+    async def start_again(supervisor: af.Supervisor) -> None:
+        if not restarts:
+            await until(lambda: told(supervisor, WorkerLost if end == signal.SIGKILL else WorkerEnded))
+            await cluster.restart(OTHER, epoch=supervisor.epoch)
+
+    policy = RestartPolicy(when=when, first_seconds=0.01)
+    async with (
+        af.Supervisor(cluster, made.graph, restarts=policy) as supervisor,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(start_again, supervisor)
+        await training(supervisor, made, 8, stop)
+    assert [event.task for event in told(supervisor, TaskRestarted)] == [OTHER] * restarts
+
+
+def test_f65_a_policy_that_is_none_is_refused() -> None:
+    with pytest.raises(
+        InvalidArgumentError, match="RestartPolicy\\(when='sometimes'\\): write one of always, on-failure, never"
+    ):
+        RestartPolicy(when="sometimes")  # type: ignore[arg-type]

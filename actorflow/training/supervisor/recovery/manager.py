@@ -146,7 +146,7 @@ class RecoveryManager:
             self._events.tell(WorkerEnded, task)
         else:
             self._events.tell(WorkerLost, task, report)
-        self._nurse(task)
+        self._nurse(task, report)
         if self._cluster is None and self._members is not None and self._members.lost_seconds is not None:
             watch = self.monitor.watch(task)
             self._root.start(self._spare(task, watch, report, self._members, self._members.lost_seconds))
@@ -252,8 +252,12 @@ class RecoveryManager:
 
     # ---- restarts
 
-    def _nurse(self, task: str) -> None:
-        """Lets a task be started again, if that is ours and nothing does so yet."""
+    def _nurse(self, task: str, report: DeathReport | None) -> None:
+        """Lets a task be started again, if that is ours, the policy wants it, and nothing does so yet. A task that was never
+        met, and has no report, has failed."""
+        if not self._restarts.policy.restarts(report is not None and report.in_order):
+            self.monitor.started_again(task)  # by somebody else, sooner or later
+            return
         if self._cluster is not None and task not in self.nursed:
             self.nursed.add(task)
             self._root.start(self._start_again(task, self._cluster))
@@ -263,7 +267,7 @@ class RecoveryManager:
         await patient_sleep(_SILENT_SECONDS)
         for task, life in self.monitor.lives.items():
             if life.state is State.STARTING:
-                self._nurse(task)
+                self._nurse(task, None)
 
     async def _start_again(self, task: str, cluster: LocalCluster) -> None:
         """Starts a task until the monitor has reached it, as often as the budget allows."""
@@ -357,7 +361,7 @@ class RecoveryManager:
         generation = self._generation
         for task in self.monitor.lives:
             if self._cluster is not None and not self._cluster.runs(task):
-                self._nurse(task)  # it died before it was reached
+                self._nurse(task, self.monitor.report(task))  # it may have died before it was reached
         for task in self.monitor.lives if self._members is not None else ():
             if self._members is not None and self._members.is_needed(task):
                 self.monitor.require(task)  # the session may have come to use it

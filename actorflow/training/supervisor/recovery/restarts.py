@@ -1,11 +1,15 @@
-"""`RestartPolicy`: how often a task is started again, and after which pause. Time and chance come from the caller."""
+"""`RestartPolicy`: whether and how often a task is started again, and after which pause. Time and chance come from the caller."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
+from actorflow.errors import InvalidArgumentError
 from actorflow.public import public
+
+When = Literal["always", "on-failure", "never"]
 
 
 @public("af.supervisor")
@@ -27,6 +31,12 @@ class RestartPolicy:
         first_seconds: the length of the first pause, and of the next pause after a step was made.
         factor: the growth of the pauses, as long as no step is made between two restarts.
         longest_seconds: the length of the longest pause.
+        when: which ends of a task make the supervisor start it again: all ends; failures, which are all but an end in good
+            order with exit status 0; or none. A task that stays down is waited for, until somebody else starts it, such as
+            `LocalCluster.restart`.
+
+    Raises:
+        InvalidArgumentError: `when` is none of these.
     """
 
     most: int = 5
@@ -34,6 +44,20 @@ class RestartPolicy:
     first_seconds: float = 0.1
     factor: float = 2.0
     longest_seconds: float = 30.0
+    when: When = "always"
+
+    def __post_init__(self) -> None:
+        if self.when not in get_args(When):
+            raise InvalidArgumentError(f"RestartPolicy(when={self.when!r}): write one of {', '.join(get_args(When))}.")
+
+    def restarts(self, in_order: bool) -> bool:
+        """Whether a task is started again after it has ended, in good order or by a failure.
+
+        Example:
+            >>> af.supervisor.RestartPolicy(when="on-failure").restarts(in_order=True)
+            False
+        """
+        return self.when == "always" or (self.when == "on-failure" and not in_order)
 
     def pause(self, before: int, draw: float) -> float:
         """The seconds before a restart, if there were `before` others in a row; `draw` is from 0 to 1.
