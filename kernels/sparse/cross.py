@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -10,21 +9,21 @@ import numpy as np
 from actorflow.base.registry.kernel import kernel
 from actorflow.errors import InvalidArgumentError
 
+from ..strings import packed_hash
 from ..strings.hash import fingerprint64
 
-_MASK = 2**64 - 1
-_MULTIPLIER = 0xC6A4A7935BD1E995
+_MULTIPLIER = np.uint64(0xC6A4A7935BD1E995)
+_SHIFT = np.uint64(47)
 
 
-def _mixed(value: int) -> int:
-    return value ^ (value >> 47)
+def _mixed(words: Any) -> Any:
+    return words ^ (words >> _SHIFT)
 
 
-def joined(first: int, second: int) -> int:
-    """One fingerprint of two, as FarmHash's users in TensorFlow join them."""
-    mixed = first ^ _MULTIPLIER ^ (_mixed(second * _MULTIPLIER & _MASK) * _MULTIPLIER & _MASK)
-    mixed = mixed * _MULTIPLIER & _MASK
-    return _mixed(_mixed(mixed) * _MULTIPLIER & _MASK)
+def joined(first: Any, second: Any) -> Any:
+    """Fingerprints of pairs of them, as FarmHash's users in TensorFlow join two: arrays of 64-bit words."""
+    mixed = (first ^ _MULTIPLIER ^ (_mixed(second * _MULTIPLIER) * _MULTIPLIER)) * _MULTIPLIER
+    return _mixed(_mixed(mixed) * _MULTIPLIER)
 
 
 @kernel("CrossHashed")
@@ -35,22 +34,31 @@ def cross_hashed(xp: Any, inputs: Any, *, num_buckets: int, hash_key: int) -> An
         raise InvalidArgumentError(f"The inputs of a cross have different numbers of rows: {sorted(rows)}.")
     batch = rows.pop()
     columns = [_hashes(*parts, batch) for parts in zip(inputs[:count], inputs[count : 2 * count])]
-    places, values = [], []
-    for row in range(batch):
-        for number, combination in enumerate(itertools.product(*(column[row] for column in columns))):
-            fingerprint = hash_key & _MASK
-            for part in combination:
-                fingerprint = joined(fingerprint, part)
-            places.append((row, number))
-            values.append(fingerprint % (num_buckets or 2**63 - 1))
-    most = max((number + 1 for _, number in places), default=0)
-    indices = np.array(places, np.int64).reshape(-1, 2)
-    return indices, np.array(values, np.int64), np.array([batch, most], np.int64)
+    crosses = np.prod([counts for _, _, counts in columns], axis=0, dtype=np.int64)
+    rows_of = np.repeat(np.arange(batch), crosses)
+    numbers = np.arange(len(rows_of)) - np.repeat(np.cumsum(crosses) - crosses, crosses)
+    parts, left = [], numbers
+    for words, starts, counts in reversed(columns):
+        left, place = np.divmod(left, counts[rows_of])  # the last column's elements follow each other
+        parts.append(words[starts[rows_of] + place])
+    fingerprints = np.full(len(rows_of), hash_key % 2**64, np.uint64)
+    for part in reversed(parts):
+        fingerprints = joined(fingerprints, part)
+    values = (fingerprints % np.uint64(num_buckets or 2**63 - 1)).astype(np.int64)
+    most = int(crosses.max()) if batch else 0
+    return np.stack([rows_of, numbers], axis=1), values, np.array([batch, most], np.int64)
 
 
-def _hashes(indices: Any, values: Any, batch: int) -> list[list[int]]:
-    """For each row, the fingerprints of its elements: integers are their own."""
-    rows: list[list[int]] = [[] for _ in range(batch)]
-    for row, value in zip(indices[:, 0].tolist(), values.tolist()):
-        rows[row].append(fingerprint64(value) if isinstance(value, bytes) else value & _MASK)
-    return rows
+def _hashes(indices: Any, values: Any, batch: int) -> tuple[Any, Any, Any]:
+    """The fingerprints of a column's elements by rows, with the place of each row's first element and the number of its
+    elements. Integers are their own fingerprints."""
+    order = np.argsort(indices[:, 0], kind="stable")
+    counts = np.bincount(indices[:, 0], minlength=batch)
+    words: Any
+    if values.dtype.kind != "O":
+        words = values.astype(np.int64).view(np.uint64)
+    elif len(values) < packed_hash.FEWEST:
+        words = np.array([fingerprint64(value) for value in values.tolist()], np.uint64)
+    else:
+        words = packed_hash.hashes(values.tolist(), fingerprint64, packed_hash.fingerprints)
+    return words[order], np.cumsum(counts) - counts, counts

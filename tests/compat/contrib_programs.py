@@ -289,7 +289,15 @@ def _optimizer_program(name: str, make: Callable[[Any], Any]) -> None:
         del values["variables"]
         return values
 
+    def run_with_slices(tf: Any) -> dict[str, Any]:
+        w, b = tf.get_variable("part/w", [3, 2]), tf.get_variable("b", [2])
+        loss = tf.reduce_sum(tf.gather(w, [0, 0, 2]) * [[1.0], [2.0], [3.0]]) + tf.reduce_sum(b)
+        train = make(tf).minimize(loss)
+        values = evaluate(tf, {"w": w, "b": b}, (train, train, train))
+        return {**values, "variables": sorted(each.op.name for each in tf.global_variables())}
+
     PROGRAMS[f"optimizer_{name}"] = run
+    PROGRAMS[f"optimizer_{name}_of_slices"] = run_with_slices
 
 
 for _name, _make in OPTIMIZERS.items():

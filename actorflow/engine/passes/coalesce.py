@@ -113,8 +113,9 @@ def _regions(
 
     for node in yielding(graph.nodes.values()):
         costly = costs[node.name] > LARGEST_MEMBER
-        merges = not costly or loopable(node, [graph.type_of(e)[0] for e in node.inputs])
-        merges = merges and mergeable(node) and not is_free(node) and node.role not in PRIMITIVES
+        merges = mergeable(node) and not is_free(node) and node.role not in PRIMITIVES
+        if costly and merges:  # a coalesced loop has no kernel that could be asked
+            merges = loopable(node, [graph.type_of(e)[0] for e in node.inputs])
         kind = kinds[node.name] = (tokens[node.name], where.of[node.name], costly) if merges else None
         needs = graph.predecessors(node)
         colour = 0

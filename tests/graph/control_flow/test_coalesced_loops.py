@@ -64,6 +64,13 @@ def test_branches_and_inner_loops_are_inside(graph: af.Graph) -> None:
     assert ops_of([total], [x]) == ["_Loop"]
 
 
+async def test_a_loop_reads_a_tensor_that_no_cache_holds(graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, (1_500, 1_000), name="x")
+    _, total = while_loop(lambda i, _: i < 3, lambda i, t: (i + 1, t + x[i, 0]), [0, af.constant(0.0)])
+    async with af.Session(graph=graph) as session:
+        assert await session.run(total, {x: np.ones((1_500, 1_000), np.float32)}) == 3.0
+
+
 def test_its_own_arrays_are_inside(graph: af.Graph) -> None:
     _, array = while_loop(
         lambda i, _: i < 4, lambda i, a: (i + 1, a.write(i, i * i)), [0, TensorArray(af.int32, size=4)]

@@ -74,38 +74,40 @@ class MovingAverageOptimizer(tf.train.Optimizer):
 
 
 class _Composed(tf.train.Optimizer):
-    """An optimizer whose rule is written over public ops."""
+    """An optimizer whose rule is written over public ops. Its variables have the names of TensorFlow's: checkpoints fit."""
 
     def __init__(self, learning_rate: Any, beta1: Any, beta2: Any, epsilon: Any, use_locking: bool, name: str) -> None:
         super().__init__(use_locking, name)
         self._lr, self._beta1, self._beta2, self._epsilon = learning_rate, beta1, beta2, epsilon
-        self._own: dict[Any, Any] = {}
 
-    def _made(self, primary: Any, name: str, value: float = 0.0, shape: Any = None) -> Any:
-        key = (primary, name)
-        if key not in self._own:
-            size = primary.shape if shape is None else shape
-            label = f"{primary.op.name}/{self.get_name()}_{name}"
-            with tf.name_scope(None), tf.control_dependencies(None):
-                self._own[key] = tf.Variable(
-                    tf.fill(size, tf.cast(value, primary.dtype.base_dtype)), trainable=False, name=label
-                )
-        return self._own[key]
+    def _powers(self) -> dict[str, Any]:
+        """The names of the powers that all variables share, with their bases."""
+        return {"beta1_power": self._beta1}
 
-    def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
-        """Moves the variables once."""
-        updates = [self._rule(tf.convert_to_tensor(slope), each) for slope, each in grads_and_vars if slope is not None]
-        if global_step is None:
-            return tf.group(*updates, name=name)
-        with tf.control_dependencies(updates):
-            return tf.assign_add(global_step, 1, name=name).op
+    def _create_slots(self, var_list: Sequence[Any]) -> None:
+        first = min(var_list, key=lambda each: each.name)
+        for name, base in self._powers().items():
+            self._create_non_slot_variable(base, name, first)
+        for each in var_list:
+            self._zeros_slot(each, "m", self.get_name())
+            self._zeros_slot(each, "v", self.get_name())
 
-    def _rule(self, slope: Any, each: Any) -> Any:
+    def _power(self, name: str, each: Any) -> Any:
+        return tf.cast(self._get_non_slot_variable(name), each.dtype.base_dtype)
+
+    def _apply_dense(self, grad: Any, var: Any) -> Any:
         raise NotImplementedError
 
-    def variables(self) -> list[Any]:
-        """The averages."""
-        return list(self._own.values())
+    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+        return self._apply_dense(tf.convert_to_tensor(grad), var)
+
+    def _finish(self, update_ops: Any, name_scope: str) -> Any:
+        with tf.control_dependencies(update_ops):
+            powers = [
+                tf.assign(v, v * base)
+                for v, base in ((self._get_non_slot_variable(n), b) for n, b in self._powers().items())
+            ]
+        return tf.group(*update_ops, *powers, name=name_scope)
 
 
 class NadamOptimizer(_Composed):
@@ -122,20 +124,17 @@ class NadamOptimizer(_Composed):
     ) -> None:
         super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
 
-    def _rule(self, slope: Any, each: Any) -> Any:
-        m, v = self._made(each, "m"), self._made(each, "v")
-        first, second = (
-            self._made(each, "beta1_power", self._beta1, []),
-            self._made(each, "beta2_power", self._beta2, []),
-        )
-        power1, power2 = tf.identity(first), tf.identity(second)
-        new_m = tf.assign(m, self._beta1 * m + (1 - self._beta1) * slope)
-        new_v = tf.assign(v, self._beta2 * v + (1 - self._beta2) * tf.square(slope))
+    def _powers(self) -> dict[str, Any]:
+        return {"beta1_power": self._beta1, "beta2_power": self._beta2}
+
+    def _apply_dense(self, grad: Any, var: Any) -> Any:
+        m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
+        power1, power2 = self._power("beta1_power", var), self._power("beta2_power", var)
+        new_m = tf.assign(m, self._beta1 * m + (1 - self._beta1) * grad)
+        new_v = tf.assign(v, self._beta2 * v + (1 - self._beta2) * tf.square(grad))
         rate = self._lr * tf.sqrt(1 - power2) / (1 - power1)
-        step = self._beta1 * new_m + (1 - self._beta1) * slope
-        moved = tf.assign_sub(each, rate * step / (tf.sqrt(new_v) + self._epsilon))
-        with tf.control_dependencies([moved]):
-            return tf.group(first.assign(power1 * self._beta1), second.assign(power2 * self._beta2))
+        step = self._beta1 * new_m + (1 - self._beta1) * grad
+        return tf.group(tf.assign_sub(var, rate * step / (tf.sqrt(new_v) + self._epsilon)))
 
 
 class AdaMaxOptimizer(_Composed):
@@ -152,15 +151,12 @@ class AdaMaxOptimizer(_Composed):
     ) -> None:
         super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
 
-    def _rule(self, slope: Any, each: Any) -> Any:
-        m, v = self._made(each, "m"), self._made(each, "v")
-        first = self._made(each, "beta1_power", self._beta1, [])
-        power = tf.identity(first)
-        new_m = tf.assign(m, self._beta1 * m + (1 - self._beta1) * slope)
-        new_v = tf.assign(v, tf.maximum(self._beta2 * v, tf.abs(slope)))
-        moved = tf.assign_sub(each, self._lr / (1 - power) * new_m / (new_v + self._epsilon))
-        with tf.control_dependencies([moved]):
-            return tf.group(first.assign(power * self._beta1))
+    def _apply_dense(self, grad: Any, var: Any) -> Any:
+        m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
+        new_m = tf.assign(m, self._beta1 * m + (1 - self._beta1) * grad)
+        new_v = tf.assign(v, tf.maximum(self._beta2 * v, tf.abs(grad)))
+        rate = self._lr / (1 - self._power("beta1_power", var))
+        return tf.group(tf.assign_sub(var, rate * new_m / (new_v + self._epsilon)))
 
 
 class VariableClippingOptimizer(tf.train.Optimizer):

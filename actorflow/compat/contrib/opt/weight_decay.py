@@ -39,12 +39,23 @@ class DecoupledWeightDecayExtension:
         names = None if chosen is None else {id(each) for each in chosen}
         decay = self._weight_decay() if callable(self._weight_decay) else self._weight_decay
         shrunk = []
-        with tf.control_dependencies([slope for slope, _ in pairs if slope is not None]):
+        slopes = [
+            slope.values if isinstance(slope, tf.IndexedSlices) else slope for slope, _ in pairs if slope is not None
+        ]
+        with tf.control_dependencies(slopes):
             for slope, each in pairs:
                 if slope is not None and (names is None or id(each) in names):
-                    shrunk.append(tf.assign_sub(each, tf.cast(decay, each.dtype.base_dtype) * each))
+                    shrunk.append(_shrunk(each, tf.cast(decay, each.dtype.base_dtype), slope))
         with tf.control_dependencies(shrunk):
             return super().apply_gradients(pairs, global_step=global_step, name=name)  # type: ignore[misc]
+
+
+def _shrunk(variable: Any, decay: Any, slope: Any) -> Any:
+    """The update that shrinks a variable; with a gradient of slices, the rows that these name, each once."""
+    if not isinstance(slope, tf.IndexedSlices):
+        return tf.assign_sub(variable, decay * variable)
+    rows = tf.unique(slope.indices)[0]
+    return tf.scatter_sub(variable, rows, decay * tf.gather(variable, rows))
 
 
 def extend_with_decoupled_weight_decay(base_optimizer: Any) -> Any:
