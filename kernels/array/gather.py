@@ -87,15 +87,22 @@ def _gather_in_batches(xp: Any, params: Any, indices: Any, at: int, batch_dims: 
 def row_numbers(indices: Any, shape: tuple[int, ...]) -> Any:
     """For each point (a last dimension of `indices`), its number in row-major order among those of `shape`."""
     points = indices.reshape(math.prod(indices.shape[:-1]), indices.shape[-1])
-    inside = ((points >= 0) & (points < np.array(shape, points.dtype))).all(axis=1)
-    if not inside.all():
+    # Seen as unsigned, a negative index is a huge number. Columns are faster than rows of two or three numbers.
+    unsigned = points.view(f"u{points.dtype.itemsize}")
+    if not all(not len(points) or unsigned[:, axis].max() < size for axis, size in enumerate(shape)):
+        inside = ((points >= 0) & (points < np.array(shape, points.dtype))).all(axis=1)
         if 0 in shape:
             raise ValueError(f"Requested more than 0 entries, but params is empty. Params shape: {shape}.")
         bad = int(inside.argmin())
         place = ",".join(str(int(i)) for i in np.unravel_index(bad, indices.shape[:-1])) if indices.ndim > 1 else ""
         raise ValueError(f"indices[{place}] = {points[bad].tolist()} does not index into param shape {shape}.")
-    steps = [math.prod(shape[i + 1 :]) for i in range(len(shape))]
-    return points.astype(np.intp) @ np.array(steps, np.intp)
+    if not shape:
+        return np.zeros(len(points), np.intp)
+    numbers = points[:, 0].astype(np.intp)
+    for axis, size in enumerate(shape[1:], 1):
+        numbers *= size
+        numbers += points[:, axis]
+    return numbers
 
 
 @moving_kernel("GatherNd")

@@ -60,17 +60,24 @@ def mirror_pad(xp: Any, x: Any, paddings: Any, *, mode: str) -> Any:
 @kernel("MirrorPadGrad")
 def mirror_pad_grad(xp: Any, dy: Any, paddings: Any, *, mode: str) -> Any:
     edge = int(mode == "REFLECT")
-    result = xp.array(dy)
-    for axis, (before, after) in enumerate(_checked(dy, paddings)):
-        padded = result.swapaxes(0, axis)
-        size = len(padded) - before - after
-        if size < 0:
-            raise ValueError(f"A dimension of {len(padded)} is too small for paddings {before} and {after}.")
-        inner = padded[before : before + size].copy()
+    frames = _checked(dy, paddings)
+    for size, (before, after) in zip(dy.shape, frames):
+        if size < before + after:
+            raise ValueError(f"A dimension of {size} is too small for paddings {before} and {after}.")
+    whole = dy.shape
+    result = None  # later on the part of `dy` within the frames, to which the frames are added; the first axis with one copies
+    for axis, (before, after) in enumerate(frames):
+        if not before and not after:
+            continue
+        padded = (dy if result is None else result).swapaxes(0, axis)
+        size = whole[axis] - before - after
+        inside = [slice(None)] * dy.ndim
+        inside[axis] = slice(before, before + size)
+        result = dy[tuple(inside)].copy() if result is None else result[tuple(inside)]
+        inner = result.swapaxes(0, axis)
         inner[edge : edge + before] += padded[:before][::-1]
         inner[size - edge - after : size - edge] += padded[before + size :][::-1]
-        result = inner.swapaxes(0, axis)
-    return result
+    return dy.copy() if result is None else result
 
 
 @moving_kernel("Tile", gpu=Gpu(host=(1,)))

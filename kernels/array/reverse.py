@@ -40,8 +40,12 @@ def reverse_sequence(xp: Any, x: Any, lengths: Any, *, seq_dim: int, batch_dim: 
     if lengths.size and not (0 <= lengths.min() and lengths.max() <= size):
         raise ValueError(f"The lengths {lengths.tolist()} are not all in [0, {size}].")
     positions = xp.arange(size)
-    ends = lengths[:, None]
+    ends = lengths[:, None].astype(positions.dtype)
     places = xp.where(positions < ends, ends - 1 - positions, positions)
+    if max(along, batch) == 1 and x.flags.c_contiguous:  # rows of one matrix, which are taken as they are
+        count = len(lengths)
+        numbers = places + xp.arange(count)[:, None] * size if along else places.T * count + xp.arange(count)
+        return x.reshape(count * size, -1 if x.size else 0).take(numbers.reshape(-1), 0).reshape(x.shape)
     rows = x.swapaxes(0, batch) if batch == 0 else xp.moveaxis(x, batch, 0)
     at = along + (along < batch)
     places = places.reshape([len(rows) if i == 0 else size if i == at else 1 for i in range(x.ndim)])

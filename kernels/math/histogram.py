@@ -19,9 +19,13 @@ def bincount(xp: Any, arr: Any, size: Any, weights: Any) -> Any:
     flat, counted = arr.reshape(-1), weights.reshape(-1)
     if flat.size and flat.min() < 0:
         raise InvalidArgumentError(f"Counted values are zero or more, but one is {int(flat.min())}.")
-    kept = flat < length
+    if flat.size and flat.max() >= length:
+        kept = flat < length
+        flat, counted = flat[kept], counted[kept] if weights.size else counted
+    if not weights.size:
+        return xp.bincount(flat, minlength=length).astype(weights.dtype)
     counts = xp.zeros(length, weights.dtype)
-    xp.add.at(counts, flat[kept], counted[kept] if weights.size else weights.dtype.type(1))
+    xp.add.at(counts, flat, counted)
     return counts
 
 

@@ -110,8 +110,14 @@ def random_shuffle(xp: Any, value: Any, *, seed: int, seed2: int, ctx: KernelCon
     source, rows = stream(ctx, seed, seed2), as_arrays(value)
     if rows.ndim == 0:
         return as_arrays(rows)
-    order = np.argsort(source.words64(len(rows)), kind="stable")
-    return rows.take(xp.asarray(order), 0)
+    return rows.take(xp.asarray(_order_of(source.words64(len(rows)))), 0)
+
+
+def _order_of(words: Any) -> Any:
+    """The places of the words in ascending order, as a stable sort has them. Equal words are seldom: the faster sort is first."""
+    order = np.argsort(words)
+    ordered = words[order]
+    return np.argsort(words, kind="stable") if (ordered[1:] == ordered[:-1]).any() else order
 
 
 @kernel("Multinomial")
@@ -121,18 +127,27 @@ def multinomial(
     return classes(xp, stream(ctx, seed, seed2), logits, int(num_samples), output_dtype)
 
 
+_TOGETHER = 1 << 14
+"""Elements of rows whose sums are made at once: 128 KiB of float64, which the second level of a cache holds."""
+
+
 def classes(xp: Any, source: PhiloxStream, logits: Any, count: int, dtype: DType) -> Any:
     """Class numbers [batch, count] by the chances softmax(logits): where a uniform float64 falls among their sums."""
     if logits.ndim != 2 or logits.shape[0] and not logits.shape[1] or count < 0:
         raise ValueError(f"num_classes should be positive, got the logits' shape {logits.shape}.")
     flat = np.empty(len(logits) * count)
     philox.uniform(53)(source, flat)
-    wide = np.asarray(logits, np.float64)
-    weights = np.cumsum(np.exp(wide - wide.max(axis=1, keepdims=True)), axis=1)
-    numbers = [
-        np.searchsorted(row, u * row[-1], side="right") for row, u in zip(weights, flat.reshape(len(logits), count))
-    ]
-    return xp.asarray(np.reshape(numbers, (len(logits), count)).astype(dtype.numpy_dtype))
+    numbers = np.empty((len(logits), count), dtype.numpy_dtype)
+    uniforms, narrow = flat.reshape(numbers.shape), np.asarray(logits)
+    high = max(1, _TOGETHER // max(1, narrow.shape[1]))
+    for start in range(0, len(narrow), high):  # the cache has these rows from one pass to the next
+        sums = narrow[start : start + high].astype(np.float64)
+        sums -= sums.max(axis=1, keepdims=True)
+        np.cumsum(np.exp(sums, out=sums), axis=1, out=sums)
+        targets = uniforms[start : start + high] * sums[:, -1:]
+        for into, row, reached in zip(numbers[start : start + high], sums, targets):
+            into[...] = row.searchsorted(reached, "right")
+    return xp.asarray(numbers)
 
 
 @kernel("RandomGamma")

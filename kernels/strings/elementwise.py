@@ -6,12 +6,13 @@ import base64
 import binascii
 import codecs
 import re
+from operator import methodcaller
 from typing import Any
 
 from actorflow.base.registry.kernel import kernel
 
 from .objects import mapped, single
-from .regex import compiled, rewriter
+from .regex import compiled, is_literal, rewriter
 
 _SPACE = b" \t\n\v\f\r"
 _FIRST_BYTES = re.compile(rb"[^\x80-\xbf]")  # all but the second and later bytes of a character
@@ -125,6 +126,9 @@ def unicode_transcode(
 def regex_replace(xp: Any, x: Any, pattern: Any, rewrite: Any, *, replace_global: bool) -> Any:
     expression = compiled(single(pattern))
     written = rewriter(single(rewrite), expression)
+    if written.is_text and is_literal(single(pattern)):
+        text, count = written(None), -1 if replace_global else 1
+        return mapped(methodcaller("replace", single(pattern), text, count), x)
     return mapped(lambda s: expression.replaced(s, written, once=not replace_global), x)
 
 

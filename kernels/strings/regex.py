@@ -42,12 +42,17 @@ class Rewrite:
 
     parts: tuple[bytes | int, ...]
 
+    @property
+    def is_text(self) -> bool:
+        """Whether it is the same for all matches: no group stands in it."""
+        return all(isinstance(part, bytes) for part in self.parts)
+
     def __call__(self, match: Any) -> bytes:
         return b"".join(part if isinstance(part, bytes) else _as_bytes(match.group(part)) for part in self.parts)
 
     def for_text(self) -> str | Callable[[re.Match[str]], str]:
         """The argument of `sub` for it: a template where no group stands, which is quicker than a function."""
-        if not all(isinstance(part, bytes) for part in self.parts):
+        if not self.is_text:
             return lambda match: self(match).decode("utf-8", "surrogateescape")
         return self(None).decode("utf-8", "surrogateescape").replace("\\", "\\\\")
 
@@ -245,6 +250,14 @@ def class_of(pattern: bytes) -> CharacterClass | None:
     except (ValueError, UnimplementedError):
         return None
     return CharacterClass(bytes(character.fits(bytes([code])) for code in range(128)), bool(match[2]))
+
+
+_LITERAL = re.compile(rb"[\x20-\x7e]+")
+
+
+def is_literal(pattern: bytes) -> bool:
+    """Whether a pattern matches itself alone: characters of ASCII, none of which means anything else."""
+    return _LITERAL.fullmatch(pattern) is not None and not set(rb"\.^$|?*+()[]{}") & set(pattern)
 
 
 def rewriter(rewrite: bytes, pattern: Pattern) -> Rewrite:
