@@ -38,26 +38,43 @@ def ctc_loss(
     ctc_merge_repeated: bool,
     ignore_longer_outputs_than_inputs: bool,
 ) -> tuple[Any, Any]:
+    labels, times = sequences_of(
+        inputs, indices, values, lengths, preprocess_collapse_repeated, ignore_longer_outputs_than_inputs
+    )
+    return losses_of(xp, inputs, labels, times, ctc_merge_repeated)
+
+
+def sequences_of(
+    inputs: Any, indices: Any, values: Any, lengths: Any, collapse: bool, leaves_out: bool
+) -> tuple[list[list[int]], Any]:
+    """The labels of each sequence, and its length, which is 0 for a sequence that is left out."""
     _check(inputs, lengths, InvalidArgumentError)
     _, batch, classes = inputs.shape
     if not batch:
         raise InvalidArgumentError("batch_size must not be 0: a batch has at least one sequence.")
     labels = _labels(indices, values, batch, classes)
-    loss, gradient = xp.zeros(batch, inputs.dtype), xp.zeros(inputs.shape, inputs.dtype)
-    for b in range(batch):
-        length, sequence = int(lengths[b]), labels[b]
-        if preprocess_collapse_repeated:
-            sequence = [v for i, v in enumerate(sequence) if i == 0 or v != sequence[i - 1]]
+    if collapse:
+        labels = [[v for i, v in enumerate(row) if i == 0 or v != row[i - 1]] for row in labels]
+    times = lengths.astype(np.int32)
+    for b, (length, sequence) in enumerate(zip(times.tolist(), labels)):
         if length < len(sequence):
-            if ignore_longer_outputs_than_inputs:
-                continue
-            raise InvalidArgumentError(
-                f"Not enough time for target transition sequence (required: {len(sequence)}, available: {length}) in "
-                f"sequence {b}.",
-                hint="ignore_longer_outputs_than_inputs=True leaves such sequences out.",
-            )
-        logs = _log_softmax(xp, inputs[:length, b].astype(np.float64))
-        loss[b], gradient[:length, b] = _aligned(xp, logs, sequence, ctc_merge_repeated)
+            if not leaves_out:
+                raise InvalidArgumentError(
+                    f"Not enough time for target transition sequence (required: {len(sequence)}, available: {length}) in "
+                    f"sequence {b}.",
+                    hint="ignore_longer_outputs_than_inputs=True leaves such sequences out.",
+                )
+            times[b] = 0
+    return labels, times
+
+
+def losses_of(xp: Any, inputs: Any, labels: list[list[int]], times: Any, merge: bool) -> tuple[Any, Any]:
+    """The losses of sequences and the derivatives by the logits; zeros where a sequence is left out."""
+    loss, gradient = xp.zeros(len(labels), inputs.dtype), xp.zeros(inputs.shape, inputs.dtype)
+    for b, (length, sequence) in enumerate(zip(times.tolist(), labels)):
+        if length:
+            logs = _log_softmax(xp, inputs[:length, b].astype(np.float64))
+            loss[b], gradient[:length, b] = _aligned(xp, logs, sequence, merge)
     return loss, gradient
 
 

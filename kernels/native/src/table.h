@@ -32,6 +32,7 @@
 #include "crops.c"
 #include "colors.c"
 #include "reversed.c"
+#include "sequences.c"
 
 #define NAMED(name) {#name, k_##name}
 
@@ -56,6 +57,6 @@ const Kernel TABLE[] = {
     NAMED(cells_ordered), NAMED(cells_joined), NAMED(cells_sliced), NAMED(cells_filled), NAMED(cells_reshaped), NAMED(cells_merged), NAMED(cells_sum_grad),
     NAMED(cells_dense), NAMED(cells_added), NAMED(cells_met), NAMED(cells_reduced), NAMED(cells_softmax),
     NAMED(unsorted_segment_extreme), NAMED(sparse_product),
-    NAMED(crops_to_images), NAMED(crops_to_boxes), NAMED(hues), NAMED(reds), NAMED(reversed),
+    NAMED(crops_to_images), NAMED(crops_to_boxes), NAMED(hues), NAMED(reds), NAMED(reversed), NAMED(ctc),
     {NULL, NULL},
 };
