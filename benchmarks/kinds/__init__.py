@@ -8,12 +8,13 @@ No figure of these is tuned by itself. Both sides get the same values, and have 
 - `images.py`: batches of images of other sizes, cut, mirrored, standardized
 - `fourier.py`: transforms of all lengths, and their gradients
 - `parsing.py`: serialized examples and raw bytes
+- `places.py`: elements picked, put, counted, mirrored and aligned by numbers
 """
 
 from __future__ import annotations
 
 from benchmarks.harness.definitions import Suite
-from benchmarks.kinds import fourier, images, linalg, parsing, sparse, strings
+from benchmarks.kinds import fourier, images, linalg, parsing, places, sparse, strings
 
 BENCHMARKS = (
     Suite("linalg", linalg.CASES, summary=True, processes=1, part=0.25),
@@ -22,4 +23,5 @@ BENCHMARKS = (
     Suite("images", images.CASES, summary=True, processes=1, part=0.25),
     Suite("fourier", fourier.CASES, summary=True, processes=1, part=0.25),
     Suite("parsing", parsing.CASES, summary=True, processes=1, part=0.25),
+    Suite("places", places.CASES, summary=True, processes=1, part=0.25),
 )

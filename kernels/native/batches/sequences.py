@@ -1,7 +1,7 @@
 """The loss of connectionist temporal classification of a batch, and its gradient.
 
-Results may differ from those of numpy in the last bits: probabilities are multiplied, not their logarithms added. Where states
-are too improbable for that, the call is left to numpy.
+Results may differ from those of numpy in the last bits: probabilities are multiplied, not their logarithms added. If states are
+too improbable for that, the call is left to numpy.
 """
 
 from __future__ import annotations
