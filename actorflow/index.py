@@ -611,7 +611,7 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "af.supervisor": {
         "actorflow.training.supervisor.events": "CheckpointSaved DeathReport Event LoopStalled ReplicasMapped Restored"
-            " StateMoved StepAborted TaskRestarted WaitsForTasks WorkerEnded WorkerLost",
+            " StateMoved StepAborted TaskRestarted TaskSlow WaitsForTasks WorkerEnded WorkerLost",
         "actorflow.training.supervisor.liveness": "Rules",
         "actorflow.training.supervisor.recovery.restarts": "RestartPolicy",
         "actorflow.training.supervisor.supervisor": "Supervisor",

@@ -18,6 +18,7 @@ from actorflow.cluster.wire.signatures import Form
 from actorflow.cluster.worker.task_partition import CrossTaskEdge, TaskPartition, encode_partition
 from actorflow.cluster.worker.worker import Owner, Worker
 from actorflow.engine.passes.compile import RunSignature
+from actorflow.engine.placement.logical import keeps
 from actorflow.engine.session.waiting.deadline import noted_by, noting
 from actorflow.engine.session.waiting.diagnosis import ResourceUsers
 from actorflow.graph.node import Node
@@ -48,6 +49,13 @@ class RegisteredPartition:
     def take(self, feeds: Sequence[Any]) -> list[Any]:
         """The feeds of a step that this share takes."""
         return [feeds[index] for index in self.share.feeds]
+
+    @property
+    def has_left(self) -> bool:
+        """Whether the task has ended its link in good order, and has kept nothing of the session: all that it gave is delivered,
+        and a step that it has done its part of can go on."""
+        is_over = self.link is not None and isinstance(self.link.rpc.ended, anyio.EndOfStream)
+        return is_over and not any(map(keeps, self.share.nodes()))
 
 
 @dataclass(slots=True)

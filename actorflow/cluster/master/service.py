@@ -63,6 +63,7 @@ from actorflow.errors import (
 _LOG = get_logger("cluster")
 MOST_SESSIONS = 1024
 """The number of sessions that one connection may have."""
+_AGAIN_SECONDS = 0.5
 _FLUSH_SECONDS = 1.0
 
 
@@ -111,8 +112,22 @@ class MasterService:
                     links[task] = await self._tasks.link(task)
                 except OpError as error:
                     _LOG.warning("a task that has joined is not reached", task=task, error=str(error))
+                    self._root.start(self._follow_later(task, addresses[task]))
         for session, _ in list(self.sessions.values()):
             await session.follow(links)
+
+    async def _follow_later(self, task: str, address: str) -> None:
+        """Gives the devices of a task that has joined to the sessions as soon as it is reached, if it is still a member."""
+        while self._addresses.get(task) == address:
+            await anyio.sleep(_AGAIN_SECONDS)
+            try:
+                link = await self._tasks.link(task)
+            except OpError:
+                continue
+            if self._addresses.get(task) == address:
+                for session, _ in list(self.sessions.values()):
+                    await session.follow({task: link})
+            return
 
     def begin_epoch(self, why: str) -> None:
         """Ends the links of all clients; they connect again. The supervisor of the new epoch says where variables are."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import anyio
@@ -99,8 +100,9 @@ class MasterSession:
         return [[device.name, device.type] for device in self._planner.devices]
 
     async def follow(self, links: Mapping[str, TaskLink]) -> None:
-        """Takes the devices of tasks that have joined, which `links` reach, and lets go of tasks that have left: plans that need
-        them are made again when they run next."""
+        """Takes the devices of tasks that have joined, which `links` reach, and lets go of tasks that have left. Plans are made
+        again when they run next, if they need a task that has left or have nodes that are placed again, as those of logical
+        workers are."""
         assert self._planner is not None
         async with self._lock:
             present = [
@@ -112,12 +114,17 @@ class MasterSession:
                 self._states.moved()
             self._followed = list(self._tasks.addresses)
             fresh = [device for link in links.values() for device in self._devices_of(link)]
-            await self._planner.use([*present, *fresh])
+            placed_again = await self._planner.use([*present, *fresh])
             self._known.clear()
             self._told = 0
             for plan in self.plans:
-                plan.stale = plan.stale or any(
-                    share.task not in self._tasks.addresses or share.task in links for share in plan.partitioned.shares
+                plan.stale = (
+                    plan.stale
+                    or any(
+                        share.task not in self._tasks.addresses or share.task in links
+                        for share in plan.partitioned.shares
+                    )
+                    or self._has_any(plan, placed_again)
                 )
 
     async def place_variables(self, devices: Mapping[str, str]) -> None:
@@ -136,9 +143,13 @@ class MasterSession:
             self._known.clear()
             self._told = 0
             for plan in self.plans:
-                if not plan.stale and plan.origin is not None:
-                    nodes_behind = behind(self.graph.nodes, plan.origin[0].wanted)
-                    plan.stale = any(node.name in moved for node in nodes_behind)
+                plan.stale = plan.stale or self._has_any(plan, moved)
+
+    def _has_any(self, plan: MasterPlan, nodes: AbstractSet[str]) -> bool:
+        """Whether a plan, which can be made again, has any of some nodes."""
+        if plan.origin is None or not nodes:
+            return False
+        return any(node.name in nodes for node in behind(self.graph.nodes, plan.origin[0].wanted))
 
     async def find_variables(self) -> None:
         """Places the nodes of variables on the devices to which a supervisor has moved them, unless they ask for another."""

@@ -155,9 +155,13 @@ class MasterSteps:
         waited: list[Sequence[str]] = []
         waits: list[str] = []
 
-        over = anyio.Event()
-        """Set when all parts are done, when a part has failed, or when a link has ended."""
+        news = [anyio.Event() for _ in members]
+        """Set for a member when all parts are done, when a part has failed, or when its link has ended."""
         unfinished = set(range(len(members)))
+
+        def over() -> None:
+            for event in news:
+                event.set()
 
         async def take_part(index: int, group: TaskGroup) -> None:
             member = members[index]
@@ -166,13 +170,13 @@ class MasterSteps:
                     results[index] = await run(member)
                 unfinished.discard(index)
                 if not unfinished:
-                    over.set()
+                    over()
                 elif member.link is not None:  # what it did is lost with its task, as long as the step lasts
-                    await over.wait()
-                    if not member.link.alive:
+                    await news[index].wait()
+                    if not member.link.alive and not member.has_left:
                         raise member.link.rpc.gone()
             except Exception as error:
-                over.set()
+                over()
                 failures.append(error)
                 waits.extend(getattr(error, "details", ()))
                 if len(failures) == 1:
@@ -188,14 +192,14 @@ class MasterSteps:
                     async with anyio.create_task_group() as group:
                         for index, member in enumerate(members):
                             if member.link is not None:
-                                member.link.watchers.add(over)
+                                member.link.watchers.add(news[index])
                             group.start_soon(take_part, index, group)
                 if failures:
                     raise _with_all_waits(failures, waited)
         finally:
-            for member in members:
+            for member, event in zip(members, news, strict=True):
                 if member.link is not None:
-                    member.link.watchers.discard(over)
+                    member.link.watchers.discard(event)
             self._worker.finish(step)
         return results
 

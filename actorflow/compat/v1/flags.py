@@ -282,7 +282,7 @@ def DEFINE_alias(
             original.parse(argument)
             self.present += 1
 
-    text = f"FlagAlias for --{original_name}."
+    text = f"Alias for --{original_name}."
     alias = FlagAlias(original.parser, original.serializer, name, None, text, boolean=original.boolean)
     original.value = original.value if original.present else original.default
     return DEFINE_flag(alias, flags, module_name)

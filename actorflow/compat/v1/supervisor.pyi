@@ -9,6 +9,7 @@ from actorflow.training.supervisor.events import Restored as Restored
 from actorflow.training.supervisor.events import StateMoved as StateMoved
 from actorflow.training.supervisor.events import StepAborted as StepAborted
 from actorflow.training.supervisor.events import TaskRestarted as TaskRestarted
+from actorflow.training.supervisor.events import TaskSlow as TaskSlow
 from actorflow.training.supervisor.events import WaitsForTasks as WaitsForTasks
 from actorflow.training.supervisor.events import WorkerEnded as WorkerEnded
 from actorflow.training.supervisor.events import WorkerLost as WorkerLost
@@ -29,6 +30,7 @@ __all__ = [
     "StepAborted",
     "Supervisor",
     "TaskRestarted",
+    "TaskSlow",
     "WaitsForTasks",
     "WorkerEnded",
     "WorkerLost",

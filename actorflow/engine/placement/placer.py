@@ -106,16 +106,17 @@ class Placer:
         self.placed = {}
         self._reasons = {}
 
-    def use(self, devices: Sequence[Candidate]) -> None:
+    def use(self, devices: Sequence[Candidate]) -> AbstractSet[str]:
         """Places nodes on these devices from now on. Nodes keep their devices unless these are gone; but nodes of logical workers
-        that keep nothing between runs are divided among the tasks again."""
+        that keep nothing between runs are divided among the tasks again. The result has the names of all that have no device
+        now."""
         names = {device.name for device in devices}
         self._devices = devices
-        self.placed = {
-            name: device for name, device in self.placed.items() if device in names and name not in self._movable
-        }
+        former = self.placed
+        self.placed = {name: device for name, device in former.items() if device in names and name not in self._movable}
         self._held = {name: device for name, device in self._held.items() if device in names}
         self._reasons = {name: reason for name, reason in self._reasons.items() if name in self.placed}
+        return former.keys() - self.placed.keys()
 
     def move(self, devices: Mapping[str, str], nodes: Mapping[str, Node]) -> AbstractSet[str]:
         """Gives nodes other devices from now on. Nodes that must be with them are placed again as

@@ -6,6 +6,7 @@ liveness.py        what is known of a task, as a pure state machine
 monitor.py         links to all tasks, whose ends and beats are the evidence
 saves.py           when a checkpoint is due, and how it is written
 task_roles.py      which tasks hold variables and compute logical workers, as tasks join and leave
+slow_tasks.py      for whose logical workers the others wait
 model_state.py     initial values, checkpoints and the global step of a graph
 logical_workers.py which task computes which logical worker of the graph
 shared_folder.py   whether all tasks that write checkpoints have the same folder
@@ -25,6 +26,7 @@ from actorflow.training.supervisor.events import Restored as Restored
 from actorflow.training.supervisor.events import StateMoved as StateMoved
 from actorflow.training.supervisor.events import StepAborted as StepAborted
 from actorflow.training.supervisor.events import TaskRestarted as TaskRestarted
+from actorflow.training.supervisor.events import TaskSlow as TaskSlow
 from actorflow.training.supervisor.events import WaitsForTasks as WaitsForTasks
 from actorflow.training.supervisor.events import WorkerEnded as WorkerEnded
 from actorflow.training.supervisor.events import WorkerLost as WorkerLost
@@ -45,6 +47,7 @@ __all__ = [
     "StepAborted",
     "Supervisor",
     "TaskRestarted",
+    "TaskSlow",
     "WaitsForTasks",
     "WorkerEnded",
     "WorkerLost",

@@ -248,6 +248,26 @@ class ReplicasMapped(Event):
 
 @public("af.supervisor")
 @dataclass(frozen=True, slots=True)
+class TaskSlow(Event):
+    """The others wait for the logical workers of a task (`Rules.slow_factor`). It is told once, until the task has kept up again.
+
+    Example:
+        >>> event = af.supervisor.TaskSlow(time=0.0, task="/job:worker/task:1", factor=4.2)
+        >>> f"{event.task} takes {event.factor} times as long as others"
+        '/job:worker/task:1 takes 4.2 times as long as others'
+
+    Args:
+        time: seconds since 1970.
+        task: the name of the task.
+        factor: how many times as long as the median of the other tasks it takes for a logical worker.
+    """
+
+    task: str
+    factor: float
+
+
+@public("af.supervisor")
+@dataclass(frozen=True, slots=True)
 class StateMoved(Event):
     """Variables have moved to other tasks, between two steps.
 
@@ -314,7 +334,7 @@ class Events:
         shown = {f.name: getattr(event, f.name) for f in fields(event) if f.name not in ("time", "report")}
         if isinstance(event, WorkerLost):
             shown["report"] = "\n".join(["", *event.report.lines()])
-        bad = isinstance(event, WorkerLost | StepAborted | LoopStalled | WaitsForTasks)
+        bad = isinstance(event, WorkerLost | StepAborted | LoopStalled | WaitsForTasks | TaskSlow)
         (_LOG.warning if bad else _LOG.info)(type(event).__name__, **shown)
 
     def note(self, kind: Callable[..., Event], *facts: Any) -> Event:

@@ -27,16 +27,23 @@ class State(Enum):
 @public("af.supervisor")
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """A task is busy after `busy_seconds` without a beat. It is looked at every `look_seconds`.
+    """When a task is said to be busy, or slow.
 
     Example:
         >>> patient = af.supervisor.Rules(busy_seconds=30.0)
         >>> patient.busy_seconds, patient.look_seconds
         (30.0, 0.5)
+
+    Args:
+        busy_seconds: a task is busy after this number of seconds without a beat.
+        look_seconds: the pause between two looks at a task.
+        slow_factor: with `Supervisor(replicas=...)`, a task is slow that takes this many times as long for a logical worker as
+            the median of the other tasks.
     """
 
     busy_seconds: float = 3.0
     look_seconds: float = 0.5
+    slow_factor: float = 3.0
 
     @property
     def late_seconds(self) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
@@ -43,6 +43,7 @@ class _Watched:
     last_node: str | None = None
     leaving: bool = False
     report: DeathReport | None = None
+    waits: dict[str, float] = field(default_factory=dict)
     again: anyio.Event | None = None
     """Set when the task was started again; until then no one answers there who should be listened to."""
 
@@ -153,6 +154,11 @@ class Monitor:
     def leaving(self) -> list[str]:
         """The tasks that want to leave the cluster, as soon as their variables are elsewhere."""
         return [task for task, watched in self._tasks.items() if watched.leaving]
+
+    @property
+    def waits(self) -> dict[str, dict[str, float]]:
+        """The seconds that each task has waited for tokens of its peers so far, by the names of both."""
+        return {task: watched.waits for task, watched in self._tasks.items() if watched.life.is_up}
 
     def report(self, task: str) -> DeathReport | None:
         """How the task was lost last."""
@@ -312,6 +318,7 @@ class Monitor:
             watched.leaving = bool(status.get("leaving"))
             self._on_epoch(task, int(status["epoch"]))
             watched.last_node = next(iter(status["kernels"]), None)
+            watched.waits = _waits_by_peer(status["links"])
             watched.tensor_bytes = sum(device["live_bytes"] for device in status["devices"])
             await anyio.sleep(_POLL_SECONDS)
 
@@ -357,3 +364,11 @@ def _now() -> float:
 def is_loss(before: Life, after: Life) -> bool:
     """Whether a change of a task's life is its loss."""
     return after.state is State.LOST and before.state is not State.LOST
+
+
+def _waits_by_peer(links: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """The seconds that a task has waited for tokens of each peer, from the links in its status."""
+    waits: dict[str, float] = {}
+    for link in links:
+        waits[link["peer"]] = waits.get(link["peer"], 0.0) + float(link.get("awaited_seconds", 0.0))
+    return waits

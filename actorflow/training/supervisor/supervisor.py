@@ -279,6 +279,8 @@ class Supervisor:
         self._manager = self._classifier.manager = await watch.begin(target, self._cluster, engine)
         moves.manager = self._manager
         self._manager.on_task_up = moves.tell_master
+        if self._roles.workers is not None:
+            self._manager.beside(self._roles.watch_speed(self._manager, self._cluster, self._rules.slow_factor))
         await self._gate.wait()
 
     async def close(self, *, save: bool = True) -> None:

@@ -10,14 +10,17 @@ import anyio
 
 from actorflow.base.reports.logs import get_logger
 from actorflow.cluster.master.graph_partitioner import task_of
-from actorflow.errors import FailedPreconditionError
-from actorflow.training.supervisor.events import Events, ReplicasMapped
+from actorflow.errors import FailedPreconditionError, OpError
+from actorflow.training.supervisor.events import Events, ReplicasMapped, TaskSlow
 from actorflow.training.supervisor.logical_workers import LogicalWorkers
 from actorflow.training.supervisor.moving.move import MovesLater, StateMoves, jobs_of
 from actorflow.training.supervisor.recovery.attempts import CURRENT
 from actorflow.training.supervisor.saves import Checkpoints
+from actorflow.training.supervisor.slow_tasks import SlowTasks, watch_speed
 
 if TYPE_CHECKING:
+    from actorflow.cluster.processes.local import LocalCluster
+    from actorflow.training.supervisor.recovery.manager import RecoveryManager
     from actorflow.training.supervisor.supervisor import Supervisor
 
 _LOG = get_logger("supervisor")
@@ -147,3 +150,16 @@ class TaskRoles:
                 sources = await supervisor.guarded(lambda: moves.move(leaving, jobs))
                 self.stateful = moves.settled()
                 await moves.drop(sources)
+
+    async def watch_speed(self, manager: RecoveryManager, cluster: LocalCluster | None, slow_factor: float) -> None:
+        """Tells which tasks are slow, and replaces them if the policy wants that. Without end."""
+
+        async def tell(task: str, factor: float) -> None:
+            self._events.tell(TaskSlow, task, factor)
+            if manager.replaces_slow(task):
+                try:
+                    await (manager.ask_to_leave(task) if cluster is None else cluster.kill(task))
+                except OpError as error:
+                    _LOG.warning("a slow task is not replaced", task=task, error=str(error))
+
+        await watch_speed(SlowTasks(slow_factor), lambda: manager.monitor.waits, lambda: self.replicas, tell)

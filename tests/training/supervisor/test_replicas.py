@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import actorflow as af
 from actorflow import errors
+from actorflow.cluster.client.inquiries import query_status
 
 REPLICAS, ROWS, STEPS = 8, 24, 16
 
@@ -188,3 +190,37 @@ async def test_a_lost_worker_that_is_not_back_in_time_is_declared_lost_and_its_s
             assert list(supervisor.replicas) == ["/job:worker/task:0", "/job:worker/task:1"]
             bits = [np.asarray(value).tobytes() for value in await supervisor.run(model.values)]
     assert bits == await trained(tmp_path / "one", 1, {}, {})
+
+
+async def test_each_task_computes_its_share_as_soon_as_it_has_joined(tmp_path: Path) -> None:
+    """The bits tell nothing of that: they are those of any mapping."""
+    model = Model()
+    async with (
+        af.LocalCluster({"ps": 1, "worker": 1}, transport="local") as cluster,
+        af.Supervisor(cluster, model.graph, checkpoint_dir=tmp_path, replicas=REPLICAS) as supervisor,
+        af.Session(cluster.target, model.graph) as beside,
+    ):
+        x, y = batch(0)
+        feeds = {model.x: x, model.y: y}
+        call = await beside.make_callable(model.loss, feed_list=[model.x, model.y])
+
+        async def nodes() -> dict[str, int]:
+            present = [task for task in cluster.spec.tasks if "worker" in task]
+            return {task: (await query_status(cluster.target_of(task)))["nodes"] for task in present}
+
+        runs: list[Callable[[], Awaitable[Any]]] = [
+            lambda: supervisor.run(model.train, feeds),
+            lambda: beside.run(model.loss, feeds),
+            lambda: call(x, y),
+        ]
+        for number in (1, 3, 2, 4):
+            await supervisor.scale(worker=number)
+            for run in runs:
+                before = await nodes()
+                await run()
+                after = await nodes()
+                assert len(after) == number and all(after[task] > before[task] for task in after), (
+                    number,
+                    before,
+                    after,
+                )

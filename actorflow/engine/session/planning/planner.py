@@ -135,18 +135,19 @@ class Planner(Generic[P]):
         """The devices on which it places nodes."""
         return self._devices
 
-    async def use(self, devices: Sequence[Candidate]) -> None:
-        """Places nodes on these devices from now on, and lets go of all plans. A node whose device is not there any more is
-        placed again."""
+    async def use(self, devices: Sequence[Candidate]) -> AbstractSet[str]:
+        """Places nodes on these devices from now on, and lets go of all plans. The result has the names of the nodes that are
+        placed again; see `Placer.use`."""
 
-        def change() -> None:
+        def change() -> AbstractSet[str]:
             with self._lock:
                 self._devices = list(devices)
-                self.placer.use(self._devices)
+                placed_again = self.placer.use(self._devices)
                 self._plans.clear()
                 self._candidate = None
+            return placed_again
 
-        await on_thread(change)
+        return await on_thread(change)
 
     async def move(self, devices: Mapping[str, str]) -> AbstractSet[str]:
         """Gives nodes other devices, and lets go of all plans; see `Placer.move`."""

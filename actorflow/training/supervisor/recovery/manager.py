@@ -21,7 +21,7 @@ from actorflow.cluster.config.spec import canonical
 from actorflow.cluster.membership.view import View
 from actorflow.cluster.processes.local import LocalCluster
 from actorflow.cluster.wire.links import patient_sleep
-from actorflow.cluster.wire.messages import SetEpoch
+from actorflow.cluster.wire.messages import Leave, SetEpoch
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.errors import (
     AbortedError,
@@ -250,7 +250,20 @@ class RecoveryManager:
         """The pause before something that failed without a loss is tried again; None if it has failed too often."""
         return self._restarts.next_pause(what, anyio.current_time())
 
+    def beside(self, work: Coroutine[Any, Any, None]) -> None:
+        """Starts what goes on as long as the cluster is kept."""
+        self._root.start(work)
+
     # ---- restarts
+
+    def replaces_slow(self, task: str) -> bool:
+        """Whether a slow task is replaced now. It counts as a restart."""
+        return self._restarts.policy.replaces_slow and self.may_retry(f"{task} is slow") is not None
+
+    async def ask_to_leave(self, task: str) -> None:
+        """Lets a task that others have started leave the cluster, once its variables are elsewhere. Raises OpError."""
+        if self._members is not None and self._members.view is not None:
+            await self.monitor.call(self._members.view.coordinator, Leave(task, "drained"))
 
     def _nurse(self, task: str, report: DeathReport | None) -> None:
         """Lets a task be started again, if that is ours, the policy wants it, and nothing does so yet. A task that was never

@@ -34,6 +34,9 @@ class RestartPolicy:
         when: which ends of a task make the supervisor start it again: all ends; failures, which are all but an end in good
             order with exit status 0; or none. A task that stays down is waited for, until somebody else starts it, such as
             `LocalCluster.restart`.
+        replaces_slow: whether a task that is said to be slow (`Rules.slow_factor`) is replaced, within the same budget. A task
+            of a `LocalCluster` is ended and started again, and that is a loss as any other. Another task is asked to leave the
+            cluster, once its variables are elsewhere; its scheduler starts another task.
 
     Raises:
         InvalidArgumentError: `when` is none of these.
@@ -45,6 +48,7 @@ class RestartPolicy:
     factor: float = 2.0
     longest_seconds: float = 30.0
     when: When = "always"
+    replaces_slow: bool = False
 
     def __post_init__(self) -> None:
         if self.when not in get_args(When):
