@@ -52,8 +52,8 @@ class RegisteredPartition:
 
     @property
     def has_left(self) -> bool:
-        """Whether the task has ended its link in good order, and has kept nothing of the session: all that it gave is delivered,
-        and a step that it has done its part of can go on."""
+        """Whether the task has ended its link in good order, and has kept nothing of the session. All that it gave is delivered
+        then, so a step can go on after its part."""
         is_over = self.link is not None and isinstance(self.link.rpc.ended, anyio.EndOfStream)
         return is_over and not any(map(keeps, self.share.nodes()))
 

@@ -100,9 +100,9 @@ class MasterSession:
         return [[device.name, device.type] for device in self._planner.devices]
 
     async def follow(self, links: Mapping[str, TaskLink]) -> None:
-        """Takes the devices of tasks that have joined, which `links` reach, and lets go of tasks that have left. Plans are made
-        again when they run next, if they need a task that has left or have nodes that are placed again, as those of logical
-        workers are."""
+        """Takes the devices of tasks that have joined, which `links` reach, and lets go of tasks that have left. A plan that
+        needs a task that has left is made again when it runs next. So is a plan with nodes that are placed again, such as
+        those of logical workers."""
         assert self._planner is not None
         async with self._lock:
             present = [

@@ -1,7 +1,7 @@
 """`SlowTasks`: the tasks for whose logical workers the others wait longest (paper section 4.4, on stragglers).
 
 A task that gathers gradients waits for each logical worker at the same time. So the time that it has waited for a task, by
-logical worker, is the time that this task takes for one, with its way through the network. Nothing else is measured for it.
+logical worker, is the time that this task takes for each, with its way through the network. Nothing else is measured.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SPAN_SECONDS = 5.0
 _LEAST_SHARE = 0.1
 """A task is no burden if others have waited for it for a smaller share of the time."""
 _FLOOR = 0.01
-"""A task for which nobody has waited counts as if others had waited for this share of the time."""
+"""The least share of the time that a task counts as waited for."""
 Waits = Mapping[str, Mapping[str, float]]
 """The seconds that each task has waited for tokens of its peers since its start, by the name of the peer."""
 
@@ -78,12 +78,11 @@ async def watch_speed(
     tell: Callable[[str, float], Awaitable[object]],
 ) -> None:
     """Tells each task that is slow, once until it has kept up again. Without end."""
-    told: set[str] = set()
+    reported: frozenset[str] = frozenset()
     while True:
         begun = anyio.current_time()
         await anyio.sleep(SPAN_SECONDS)
         slow = judge.look(waits(), replicas(), anyio.current_time() - begun)
-        fresh = [task for task in slow if task not in told]
-        told = set(slow)
-        for task in fresh:
+        fresh, reported = slow.keys() - reported, frozenset(slow)
+        for task in sorted(fresh):
             await tell(task, slow[task])

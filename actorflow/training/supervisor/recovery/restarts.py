@@ -31,8 +31,8 @@ class RestartPolicy:
         first_seconds: the length of the first pause, and of the next pause after a step was made.
         factor: the growth of the pauses, as long as no step is made between two restarts.
         longest_seconds: the length of the longest pause.
-        when: which ends of a task make the supervisor start it again: all ends; failures, which are all but an end in good
-            order with exit status 0; or none. A task that stays down is waited for, until somebody else starts it, such as
+        when: after which ends the supervisor starts a task again: "always"; "on-failure", unless it ended in good order and with
+            exit status 0; or "never". A task that stays down is waited for, until somebody else starts it, such as
             `LocalCluster.restart`.
         replaces_slow: whether a task that is said to be slow (`Rules.slow_factor`) is replaced, within the same budget. A task
             of a `LocalCluster` is ended and started again, and that is a loss as any other. Another task is asked to leave the
