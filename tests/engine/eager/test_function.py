@@ -324,6 +324,18 @@ def test_a_concrete_function_takes_all_that_its_specification_takes(shape: Any) 
     np.testing.assert_array_equal(concrete(value).numpy(), value + value)
 
 
+@pytest.mark.parametrize(
+    ("shape", "traces"), [((None, 2), [1, 2, 2]), ((None, None), [1, 1, 1]), ((3, 2), [2, 3, 3])]
+)
+def test_a_trace_for_a_specification_serves_all_calls_that_it_fits(shape: Any, traces: list[int]) -> None:
+    f = af.function(lambda x: x + x, reduce_retracing=True)
+    f.get_concrete_function(af.TensorSpec(shape, af.float32))
+    for sizes, count in zip([(4, 2), (4, 5), (1, 7)], traces, strict=True):
+        value = np.ones(sizes, np.float32)
+        np.testing.assert_array_equal(f(value).numpy(), value + value)
+        assert f.trace_count == count, (shape, sizes)
+
+
 async def test_a_trace_with_open_sizes_is_awaited_and_freed() -> None:
     f = af.function(lambda x: x + x, reduce_retracing=True)
     for rows in (1, 2, 3):

@@ -20,14 +20,15 @@ class _Family:
     shapes: tuple[Shape, ...]
     """The shapes of the tensors, with None for each size that has differed."""
     trace: ConcreteFunction | None = None
-    """The trace for these shapes; None as long as all calls had the same."""
+    """The trace for these shapes; None as long as all calls had the same, and all sizes were known."""
 
 
 class OpenShapes:
     """The shapes for which a function is traced.
 
     The first call of a family is traced for its own sizes, as without this class. The next call with other sizes is traced with
-    those sizes open that differ, and that trace serves all later calls that it fits.
+    those sizes open that differ, and that trace serves all later calls that it fits. So does a trace for a `TensorSpec` with open
+    sizes (`get_concrete_function`).
     """
 
     def __init__(self) -> None:
@@ -64,7 +65,7 @@ class OpenShapes:
             trace: the trace for these shapes.
         """
         kin = _kin(call)
-        is_open = kin in self._families
+        is_open = kin in self._families or not all(map(_is_known, shapes))
         self._families[kin] = _Family(shapes, trace if is_open else None)
         if len(self._families) > _MOST_FAMILIES:
             del self._families[next(iter(self._families))]
@@ -83,6 +84,10 @@ def _kin(call: BoundCall) -> tuple[Any, ...]:
         else part
         for part in call.key
     )
+
+
+def _is_known(shape: Shape) -> bool:
+    return shape is not None and None not in shape
 
 
 def _takes(open_shape: Shape, shape: Shape) -> bool:

@@ -11,6 +11,7 @@ from keras.src import tree
 import actorflow as af
 from keras_actorflow.src.core import convert_to_tensor
 from keras_actorflow.src.numpy.promotion import common, floating, kind, on_host, place_of
+from keras_actorflow.src.sizes import larger, size_of, sizes_of, vector
 
 
 def cholesky(a: Any, upper: bool = False) -> Any:
@@ -22,8 +23,8 @@ def cholesky_inverse(a: Any, upper: bool = False) -> Any:
     factor = floating(a)
     if upper:
         factor = af.linalg.matrix_transpose(factor)
-    identity = af.eye(int(factor.shape[-1]), dtype=factor.dtype)
-    inverse = af.linalg.triangular_solve(factor, af.broadcast_to(identity, factor.shape), lower=True)
+    identity = af.eye(size_of(factor, -1), dtype=factor.dtype)
+    inverse = af.linalg.triangular_solve(factor, af.broadcast_to(identity, vector(sizes_of(factor))), lower=True)
     return af.matmul(inverse, inverse, transpose_a=True)
 
 
@@ -148,8 +149,8 @@ def _matrix_norm(x: Any, ord: Any, axes: Sequence[int], keepdims: bool) -> Any:
         moved = af.transpose(x, [number for number in range(rank) if number not in axes] + list(axes))
         values = af.linalg.svd(moved, compute_uv=False)
         values = af.reduce_sum(values, -1) if ord == "nuc" else reduce(values, -1)
-        sizes = [1 if number in axes else int(part) for number, part in enumerate(x.shape)]
-        result = af.reshape(values, sizes)
+        sizes = [1 if number in axes else part for number, part in enumerate(sizes_of(x))]
+        result = af.reshape(values, vector(sizes))
     else:
         raise ValueError(f"Invalid `ord` argument for matrix norm. Received: ord={ord}")
     return result if keepdims else af.squeeze(result, sorted(axes))
@@ -199,7 +200,7 @@ def pinv(x: Any, rcond: float | None = None) -> Any:
     x = floating(x)
     values, u, v = af.linalg.svd(x, full_matrices=False)
     if rcond is None:
-        rcond = max(int(x.shape[-1]), int(x.shape[-2])) * float(np.finfo(kind(x)).eps)
+        rcond = _rounding(x)
     limit = rcond * af.reduce_max(values, -1, True)
     inverse = af.where_v2(values > limit, 1 / values, af.zeros_like(values))
     return af.matmul(v * af.expand_dims(inverse, -2), af.linalg.adjoint(u))
@@ -209,8 +210,14 @@ def matrix_rank(x: Any, tol: Any = None) -> Any:
     x = floating(x)
     values = af.linalg.svd(x, compute_uv=False)
     if tol is None:
-        tol = max(int(x.shape[-1]), int(x.shape[-2])) * float(np.finfo(kind(x)).eps) * af.reduce_max(values, -1, True)
+        tol = _rounding(x) * af.reduce_max(values, -1, True)
     return af.reduce_sum(af.cast(values > tol, "int32"), -1)
+
+
+def _rounding(x: Any) -> Any:
+    """The part of the largest singular value below which others count as 0."""
+    size = larger(size_of(x, -1), size_of(x, -2))
+    return (size if isinstance(size, int) else af.cast(size, x.dtype)) * float(np.finfo(kind(x)).eps)
 
 
 def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 import actorflow as af
 from keras_actorflow.src.core import convert_to_tensor, has_value
 from keras_actorflow.src.numpy.promotion import common, floating, kind
+from keras_actorflow.src.sizes import size_of, sizes_of, vector
 
 rsqrt = lambda x: af.rsqrt(floating(x))  # noqa: E731
 erf = lambda x: af.erf(floating(x))  # noqa: E731
@@ -60,9 +61,8 @@ def top_k(x: Any, k: int, sorted: bool = True) -> Any:
 
 def in_top_k(targets: Any, predictions: Any, k: int) -> Any:
     targets, predictions = convert_to_tensor(targets, "int32"), convert_to_tensor(predictions, "float32")
-    sizes = list(targets.shape)
-    flat = af.math.in_top_k(af.reshape(predictions, [-1, predictions.shape[-1]]), af.reshape(targets, [-1]), k)
-    return af.reshape(flat, sizes)
+    flat = af.math.in_top_k(af.reshape(predictions, [-1, size_of(predictions, -1)]), af.reshape(targets, [-1]), k)
+    return af.reshape(flat, vector(sizes_of(targets)))
 
 
 def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -103,16 +103,17 @@ def cdist(x: Any, y: Any) -> Any:
 
 def extract_sequences(x: Any, sequence_length: int, sequence_stride: int) -> Any:
     x = convert_to_tensor(x)
-    count = 1 + (int(x.shape[-1]) - sequence_length) // sequence_stride
-    places = np.arange(count)[:, None] * sequence_stride + np.arange(sequence_length)[None, :]
-    return af.gather(x, af.constant(places, af.int32), axis=len(x.shape) - 1)
+    count = 1 + (size_of(x, -1) - sequence_length) // sequence_stride
+    places = af.expand_dims(af.range_(count), 1) * sequence_stride + af.range_(sequence_length)
+    return af.gather(x, places, axis=len(x.shape) - 1)
 
 
 def _complex(x: Any) -> Any:
     if not isinstance(x, (tuple, list)) or len(x) != 2:
         raise ValueError(f"Input `x` should be a tuple of two tensors - real and imaginary. Received: x={x}")
     real, imag = (floating(part) for part in x)
-    if tuple(real.shape) != tuple(imag.shape):
+    pairs = zip(tuple(real.shape), tuple(imag.shape), strict=False)
+    if len(real.shape) != len(imag.shape) or any(a != b for a, b in pairs if None not in (a, b)):
         raise ValueError(
             "Input `x` should be a tuple of two tensors - real and imaginary. Both the real and imaginary parts should have "
             f"the same shape. Received: x[0].shape = {tuple(real.shape)}, x[1].shape = {tuple(imag.shape)}"
@@ -217,11 +218,11 @@ def istft(
     if window is not None:
         weights = _window(window, sequence_length, fft_length, frames.dtype)
         frames = frames * _inverse(weights, fft_length, sequence_stride)
-    sizes = [int(size) for size in frames.shape]
+    sizes = sizes_of(frames)
     total = fft_length + sequence_stride * (sizes[-2] - 1)
-    places = np.arange(sizes[-2])[:, None] * sequence_stride + np.arange(fft_length)[None, :]
+    places = af.expand_dims(af.range_(sizes[-2]), 1) * sequence_stride + af.range_(fft_length)
     rows = af.transpose(af.reshape(frames, [-1, sizes[-2] * fft_length]))
-    signal = af.transpose(af.unsorted_segment_sum(rows, places.ravel().astype(np.int32), total))
+    signal = af.transpose(af.unsorted_segment_sum(rows, af.reshape(places, [-1]), total))
     signal = af.reshape(signal, [*sizes[:-2], total])
     begin = fft_length // 2 if center else 0
     end = begin + length if length is not None else total - (fft_length // 2 if center else 0)

@@ -67,8 +67,8 @@ def rnn(
 
 
 def _chosen(moment: Any, new: Any, old: Any) -> Any:
-    sizes = [moment.shape[0]] + [1] * (len(new.shape) - 1)
-    return af.where_v2(af.reshape(moment, sizes), new, old)
+    shape = [-1] + [1] * (len(new.shape) - 1)
+    return af.where_v2(af.reshape(moment, shape), new, old)
 
 
 def _unrolled(step: Callable[..., Any], states: Any, numbers: list[int], all_outputs: bool) -> tuple[Any, Any, Any]:

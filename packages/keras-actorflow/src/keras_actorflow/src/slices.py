@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import builtins
 from typing import Any
 
 import actorflow as af
 from keras_actorflow.src import core
+from keras_actorflow.src.sizes import sizes_of, vector
 
 
 def scatter(indices: Any, values: Any, shape: Any) -> Any:
     """Zeros of a shape with values added at indices."""
     values = core.convert_to_tensor(values)
-    return af.scatter_nd(core.convert_to_tensor(indices, "int32"), values, _vector(shape))
+    return af.scatter_nd(core.convert_to_tensor(indices, "int32"), values, vector(shape))
 
 
 def scatter_update(inputs: Any, indices: Any, updates: Any, reduction: str | None = None) -> Any:
@@ -36,8 +36,8 @@ def scatter_update(inputs: Any, indices: Any, updates: Any, reduction: str | Non
 def _multiplied(inputs: Any, indices: Any, updates: Any) -> Any:
     """Products of all updates of a place: places are numbered, and the updates of each number are one segment."""
     depth = int(indices.shape[-1])
-    sizes = [int(size) for size in inputs.shape]
-    places = af.zeros(tuple(indices.shape)[:-1], "int32")
+    sizes = sizes_of(inputs)
+    places = af.zeros(vector(sizes_of(indices)[:-1]), "int32")
     count = 1
     for axis in range(depth):
         place = indices[..., axis]
@@ -60,17 +60,17 @@ def slice(inputs: Any, start_indices: Any, shape: Any) -> Any:
             "Length of `start_indices` must match length of `shape`. "
             f"Received: start_indices={start_indices}, shape={shape}"
         )
-    return af.slice_(inputs, _vector(start_indices), _vector(shape))
+    return af.slice_(inputs, vector(start_indices), vector(shape))
 
 
 def slice_update(inputs: Any, start_indices: Any, updates: Any) -> Any:
     """A copy of a tensor whose part from some indices on has other values."""
     inputs = core.convert_to_tensor(inputs)
     updates = core.convert_to_tensor(updates, inputs.dtype)
-    axes = [af.range_(int(size)) for size in updates.shape]
+    axes = [af.range_(size) for size in sizes_of(updates)]
     if not axes:
         return updates
-    starts = _vector(start_indices)
+    starts = vector(start_indices)
     grid = af.stack(af.meshgrid(*axes, indexing="ij"), axis=-1) + starts
     return af.tensor_scatter_nd_update(inputs, grid, updates)
 
@@ -78,10 +78,3 @@ def slice_update(inputs: Any, start_indices: Any, updates: Any) -> Any:
 def unstack(x: Any, num: int | None = None, axis: int = 0) -> list[Any]:
     """The parts of a tensor along an axis."""
     return list(af.unstack(core.convert_to_tensor(x), num, axis))
-
-
-def _vector(sizes: Any) -> Any:
-    """Sizes or indices as a tensor; some may be tensors."""
-    if isinstance(sizes, (list, tuple)) and builtins.all(isinstance(size, int) for size in sizes):
-        return af.constant(list(sizes), af.int32, shape=[len(sizes)])
-    return core.convert_to_tensor(sizes, "int32")

@@ -24,7 +24,8 @@ import actorflow as af
 from keras_actorflow.src.building import build_from
 from keras_actorflow.src.core import convert_to_numpy, convert_to_tensor
 from keras_actorflow.src.data import Position, adapted, wind
-from keras_actorflow.src.steps import Step, needs_values
+from keras_actorflow.src.sizes import size_of
+from keras_actorflow.src.steps import Step, expect_sizes, needs_values
 
 Loop = Generator[tuple[Step, Any], Any, Any]
 
@@ -166,7 +167,7 @@ class ActorflowTrainer(base_trainer.Trainer):
         batches.reset()
         callbacks = self._callbacks(callbacks, batches, verbose, epochs, add_history=True)
         self.stop_training = False
-        self.make_train_function()
+        expect_sizes(self.make_train_function(), batches)
         callbacks.on_train_begin()
         epoch_logs: dict[str, Any] = {}
         for epoch in range(self._initial_epoch or initial_epoch, epochs):
@@ -249,7 +250,7 @@ class ActorflowTrainer(base_trainer.Trainer):
         self._symbolic_build(iterator=batches)
         batches.reset()
         callbacks = self._callbacks(callbacks, batches, verbose, 1)
-        self.make_test_function()
+        expect_sizes(self.make_test_function(), batches)
         self.stop_evaluating = False
         callbacks.on_test_begin()
         logs: Any = {}
@@ -280,7 +281,7 @@ class ActorflowTrainer(base_trainer.Trainer):
         """The steps of `predict`."""
         batches = self._batches(x, None, None, batch_size, steps)
         callbacks = self._callbacks(callbacks, batches, verbose, 1)
-        self.make_predict_function()
+        expect_sizes(self.make_predict_function(), batches)
         self.stop_predicting = False
         callbacks.on_predict_begin()
         outputs: list[Any] = []
@@ -349,8 +350,10 @@ class ActorflowTrainer(base_trainer.Trainer):
 
     def predict_on_batch(self, x: Any) -> Any:
         """The outputs for a batch: see `keras.Model.predict_on_batch`."""
-        return tree.map_structure(convert_to_numpy, self.make_predict_function()([(x,)]))
+        return tree.map_structure(
+            convert_to_numpy, self.make_predict_function()([data_adapter_utils.pack_x_y_sample_weight(x)])
+        )
 
 
-def _batch_size(x: Any) -> int:
-    return next(int(part.shape[0]) for part in tree.flatten(x) if part is not None)
+def _batch_size(x: Any) -> Any:
+    return next(size_of(part, 0) for part in tree.flatten(x) if part is not None)

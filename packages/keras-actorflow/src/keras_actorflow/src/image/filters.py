@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 
 import actorflow as af
-from keras_actorflow.src.core import convert_to_tensor
+from keras_actorflow.src.core import convert_to_tensor, is_tensor
 from keras_actorflow.src.image.layout import batched
 from keras_actorflow.src.numpy.promotion import kind
+from keras_actorflow.src.sizes import sizes_of
 
 
 def _filtered(x: Any, kernel: Any) -> Any:
     """Each channel convolved with a matrix."""
     channels = int(x.shape[-1])
-    sizes = [int(size) for size in kernel.shape]
+    sizes = sizes_of(kernel)
     kernel = af.tile(af.reshape(kernel, [*sizes, 1, 1]), [1, 1, channels, 1])
     return af.nn.depthwise_conv2d_native(x, kernel, [1, 1, 1, 1], "SAME")
 
@@ -30,8 +31,8 @@ def gaussian_blur(
     sigma = convert_to_tensor(sigma, wide.dtype)
 
     def line(number: int) -> Any:
-        size = int(kernel_size[number])
-        places = convert_to_tensor(np.arange(size) - (size - 1) / 2, wide.dtype)
+        size = kernel_size[number] if is_tensor(kernel_size[number]) else int(kernel_size[number])
+        places = af.cast(af.range_(size), wide.dtype) - af.cast(size - 1, wide.dtype) / 2
         weights = af.exp(-0.5 * af.square(places / sigma[number]))
         return weights / af.reduce_sum(weights)
 

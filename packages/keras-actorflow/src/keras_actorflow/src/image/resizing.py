@@ -9,9 +9,10 @@ from typing import Any
 from keras.src.backend import config
 
 import actorflow as af
-from keras_actorflow.src.core import convert_to_tensor
+from keras_actorflow.src.core import convert_to_tensor, has_value, is_tensor
 from keras_actorflow.src.image.layout import batched, one_of
 from keras_actorflow.src.numpy.promotion import kind
+from keras_actorflow.src.sizes import larger, size_of, sizes_of, smaller, vector
 
 
 def _triangle(x: Any) -> Any:
@@ -51,7 +52,7 @@ _RESIZES = ("bilinear", "nearest", "lanczos3", "lanczos5", "bicubic")
 _METHODS = ("linear", "bilinear", "trilinear", "cubic", "bicubic", "tricubic", "lanczos3", "lanczos5")
 
 
-def _weights(before: int, after: int, scale: Any, shift: Any, method: str, antialias: bool, dtype: Any) -> Any:
+def _weights(before: Any, after: Any, scale: Any, shift: Any, method: str, antialias: bool, dtype: Any) -> Any:
     """For each new place, the weights of the old ones: a matrix of `before` rows and `after` columns."""
     inverse = 1 / scale
     spread = af.maximum(inverse, 1.0) if antialias else af.ones_like(inverse)
@@ -62,7 +63,8 @@ def _weights(before: int, after: int, scale: Any, shift: Any, method: str, antia
     tiny = 1000 * 1.19e-7
     weights = af.where_v2(af.abs(total) > tiny, weights / af.where_v2(af.equal(total, 0), af.ones_like(total), total),
                           af.zeros_like(weights))  # fmt: skip
-    inside = af.logical_and(places >= -0.5, places <= before - 0.5)
+    edge = before - 0.5 if isinstance(before, int) else af.cast(before, dtype) - 0.5
+    inside = af.logical_and(places >= -0.5, places <= edge)
     return af.where_v2(af.expand_dims(inside, 0), weights, af.zeros_like(weights))
 
 
@@ -70,9 +72,9 @@ def _along(x: Any, weights: Any, axis: int) -> Any:
     rank = len(x.shape)
     order = [number for number in range(rank) if number != axis] + [axis]
     moved = af.transpose(x, order)
-    sizes = [int(size) for size in moved.shape]
+    sizes = sizes_of(moved)
     rows = af.reshape(moved, [math.prod(sizes[:-1]), sizes[-1]])
-    result = af.reshape(af.matmul(rows, weights), [*sizes[:-1], int(weights.shape[-1])])
+    result = af.reshape(af.matmul(rows, weights), [*sizes[:-1], size_of(weights, -1)])
     return af.transpose(result, [order.index(number) for number in range(rank)])
 
 
@@ -100,34 +102,39 @@ def resize(
     x, back = batched(images, data_format)
     name = kind(x)
     rows, columns = int(size[0]), int(size[1])
-    height, width = int(x.shape[1]), int(x.shape[2])
+    height, width = size_of(x, 1), size_of(x, 2)
     exact = interpolation == "nearest"
     wide = x if exact or name in ("float32", "float64") else af.cast(x, "float32")
     if crop_to_aspect_ratio:
         inner = (
-            max(min(height, int(float(width * rows) / columns)), 1),
-            max(min(width, int(float(height * columns) / rows)), 1),
+            larger(smaller(height, width * rows // columns), 1),
+            larger(smaller(width, height * columns // rows), 1),
         )
-        top, left = int((height - inner[0]) / 2), int((width - inner[1]) / 2)
+        top, left = (height - inner[0]) // 2, (width - inner[1]) // 2
         wide = wide[:, top : top + inner[0], left : left + inner[1], :]
     elif pad_to_aspect_ratio:
-        outer = max(height, int(float(width * rows) / columns)), max(width, int(float(height * columns) / rows))
-        top, left = int((outer[0] - height) / 2), int((outer[1] - width) / 2)
-        wide = af.pad(
-            wide, [[0, 0], [top, top], [left, left], [0, 0]], constant_values=convert_to_tensor(fill_value, wide.dtype)
-        )
+        outer = larger(height, width * rows // columns), larger(width, height * columns // rows)
+        top, left = (outer[0] - height) // 2, (outer[1] - width) // 2
+        widths = af.reshape(vector([0, 0, top, top, left, left, 0, 0]), [4, 2])
+        wide = af.pad(wide, widths, constant_values=convert_to_tensor(fill_value, wide.dtype))
     for axis, target in ((1, rows), (2, columns)):
-        before = int(wide.shape[axis])
-        if before == target:
+        before = size_of(wide, axis)
+        if isinstance(before, int) and before == target:
             continue
         if exact:
-            places = [min(int((number + 0.5) * before / target), before - 1) for number in range(target)]
-            wide = af.gather(wide, af.constant(places, af.int32), axis=axis)
+            places = af.minimum((2 * af.range_(target) + 1) * before // (2 * target), before - 1)
+            wide = af.gather(wide, places, axis=axis)
         else:
-            scale = convert_to_tensor(target / before, wide.dtype)
+            scale = _ratio(target, before, wide.dtype)
             weights = _weights(before, target, scale, af.zeros_like(scale), interpolation, antialias, wide.dtype)
             wide = _along(wide, weights, axis)
     return back(_narrowed(wide, name))
+
+
+def _ratio(after: int, before: Any, dtype: Any) -> Any:
+    if isinstance(before, int):
+        return convert_to_tensor(after / before, dtype)
+    return af.cast(after / af.cast(before, "float64"), dtype)
 
 
 def _narrowed(x: Any, name: str) -> Any:
@@ -136,6 +143,10 @@ def _narrowed(x: Any, name: str) -> Any:
     if kind(x) == name:
         return x
     return af.saturate_cast(af.round(x), target) if target.is_integer else af.cast(x, target)
+
+
+def _number(size: Any) -> Any:
+    return size if is_tensor(size) and not has_value(size) else int(size)
 
 
 def scale_and_translate(
@@ -150,8 +161,8 @@ def scale_and_translate(
     for number, axis in enumerate(spatial_dims):
         axis = axis % len(x.shape)
         weights = _weights(
-            int(x.shape[axis]),
-            int(output_shape[axis]),
+            size_of(x, axis),
+            _number(output_shape[axis]),
             scale[number],
             translation[number],
             method,

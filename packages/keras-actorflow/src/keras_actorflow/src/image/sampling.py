@@ -13,26 +13,27 @@ from keras_actorflow.src.image.filters import gaussian_blur
 from keras_actorflow.src.image.layout import batched, checked, one_of
 from keras_actorflow.src.image.resizing import _narrowed
 from keras_actorflow.src.numpy.promotion import kind
+from keras_actorflow.src.sizes import larger, size_of, sizes_of
 
 _ORDERS = {"nearest": 0, "bilinear": 1}
 _MODES = ("constant", "nearest", "wrap", "mirror", "reflect")
 
 
-def _inside(index: Any, size: int, mode: str) -> Any:
+def _inside(index: Any, size: Any, mode: str) -> Any:
     """Indices brought within an axis by the rule for what lies outside."""
     if mode == "wrap":
         return af.floormod(index, size)
     if mode == "mirror":
-        period = max(size - 1, 1)
+        period = larger(size - 1, 1)
         turned = af.floormod(index, 2 * period)
-        return af.minimum(turned, 2 * period - turned) if size > 1 else af.zeros_like(index)
+        return af.minimum(af.minimum(turned, 2 * period - turned), size - 1)
     if mode == "reflect":
         turned = af.floormod(index, 2 * size)
         return af.minimum(turned, 2 * size - 1 - turned)
     return af.clip_by_value(index, 0, size - 1)
 
 
-def _sampled(flat: Any, sizes: list[int], places: list[Any], order: int, mode: str, value: Any) -> Any:
+def _sampled(flat: Any, sizes: list[Any], places: list[Any], order: int, mode: str, value: Any) -> Any:
     """Rows of a batch (batch, pixels, channels) at places, each a tensor (batch, points) for an axis."""
     corners = []
     for place in places:
@@ -84,22 +85,22 @@ def map_coordinates(
     name = kind(inputs)
     wide = inputs if name in ("float32", "float64") else af.cast(inputs, "float32")
     places = [af.reshape(part, [1, -1]) for part in af.unstack(af.cast(coordinates, wide.dtype))]
-    sizes = [int(size) for size in inputs.shape]
+    sizes = sizes_of(inputs)
     result = _sampled(af.reshape(wide, [1, -1, 1]), sizes, places, order, fill_mode, fill_value)
-    return _narrowed(af.reshape(result, list(coordinates.shape)[1:]), name)
+    return _narrowed(af.reshape(result, sizes_of(coordinates)[1:]), name)
 
 
 def _looked_up(x: Any, rows: Any, columns: Any, interpolation: str, mode: str, value: Any) -> Any:
     """A batch of images at places of rows and columns, both (batch, points)."""
     name = kind(x)
-    batch, height, width, channels = (int(size) for size in x.shape)
+    batch, height, width, channels = sizes_of(x)
     wide = x if name in ("float32", "float64") else af.cast(x, "float32")
     flat = af.reshape(wide, [batch, height * width, channels])
     result = _sampled(flat, [height, width], [rows, columns], _ORDERS[interpolation], mode, value)
     return _narrowed(af.reshape(result, [batch, height, width, channels]), name)
 
 
-def _grid(height: int, width: int) -> tuple[Any, Any]:
+def _grid(height: Any, width: Any) -> tuple[Any, Any]:
     """The columns and the rows of all pixels."""
     columns, rows = af.meshgrid(af.cast(af.range_(width), "float32"), af.cast(af.range_(height), "float32"))
     return af.reshape(columns, [1, -1]), af.reshape(rows, [1, -1])
@@ -107,7 +108,7 @@ def _grid(height: int, width: int) -> tuple[Any, Any]:
 
 def _projected(x: Any, transform: Any, interpolation: str, mode: str, value: Any) -> Any:
     """Each pixel from the place to which a projection, of eight numbers for each image, takes it."""
-    columns, rows = _grid(int(x.shape[1]), int(x.shape[2]))
+    columns, rows = _grid(size_of(x, 1), size_of(x, 2))
     a = [transform[:, number : number + 1] for number in range(8)]
     depth = a[6] * columns + a[7] * rows + 1
     across = (a[0] * columns + a[1] * rows + a[2]) / depth
@@ -134,8 +135,9 @@ def affine_transform(
         )
     x, back = batched(images, data_format)
     transform = af.cast(af.reshape(transform, [-1, 8]), "float32")
-    batch = int(x.shape[0])
-    transform = af.broadcast_to(transform, [batch, 8]) if int(transform.shape[0]) != batch else transform
+    batch = size_of(x, 0)
+    if not isinstance(batch, int) or transform.shape[0] != batch:
+        transform = af.broadcast_to(transform, [batch, 8])
     last = af.zeros([batch, 2], "float32")
     affine = af.concat([transform[:, :6], last], axis=1)  # an affine transform does not shrink with distance
     return back(_projected(x, affine, interpolation, fill_mode, fill_value))
@@ -159,14 +161,15 @@ def perspective_transform(
                 f"Invalid {name} shape: expected (4,2) for a single image or (N,4,2) for a batch. "
                 f"Received shape: {tuple(points.shape)}"
             )
-    if tuple(start_points.shape) != tuple(end_points.shape):
+    pairs = zip(tuple(start_points.shape), tuple(end_points.shape), strict=False)
+    if len(start_points.shape) != len(end_points.shape) or any(a != b for a, b in pairs if None not in (a, b)):
         raise ValueError(
             "start_points and end_points must have the same shape. Received start_points.shape="
             f"{tuple(start_points.shape)}, end_points.shape={tuple(end_points.shape)}"
         )
     start_points, end_points = af.reshape(start_points, [-1, 4, 2]), af.reshape(end_points, [-1, 4, 2])
     transform = compute_homography_matrix(start_points, end_points)
-    transform = af.broadcast_to(transform, [int(x.shape[0]), 8])
+    transform = af.broadcast_to(transform, [size_of(x, 0), 8])
     return back(_projected(x, transform, interpolation, "constant", fill_value))
 
 
@@ -200,17 +203,17 @@ def elastic_transform(
     one_of(interpolation, _ORDERS, "interpolation")
     one_of(fill_mode, _MODES, "fill_mode")
     x, back = batched(images, data_format)
-    batch, height, width, _ = (int(size) for size in x.shape)
-    size = int(6 * float(convert_to_tensor(sigma))) | 1
+    batch, height, width, _ = sizes_of(x)
     alpha, sigma = (
         convert_to_tensor(alpha, "float32"),
         convert_to_tensor(sigma, "float32"),
     )  # a layer gives its own type
+    width_of_blur = 2 * (af.cast(6 * sigma, "int32") // 2) + 1  # odd
     drawn = af.cast(convert_to_tensor(draw_seed(seed)), "int64")
 
     def pull(number: int) -> Any:
         noise = af.stateless_random_normal([batch, height, width, 1], drawn + number) * sigma
-        smooth = gaussian_blur(noise, (size, size), (sigma, sigma), "channels_last")
+        smooth = gaussian_blur(noise, (width_of_blur, width_of_blur), (sigma, sigma), "channels_last")
         return af.reshape(smooth, [batch, height * width]) * alpha
 
     columns, rows = _grid(height, width)

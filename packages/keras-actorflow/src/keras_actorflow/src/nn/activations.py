@@ -8,6 +8,7 @@ from typing import Any
 import actorflow as af
 from keras_actorflow.src.core import convert_to_tensor
 from keras_actorflow.src.numpy.promotion import floating
+from keras_actorflow.src.sizes import size_of, sizes_of
 
 
 def relu(x: Any) -> Any:
@@ -131,8 +132,7 @@ def threshold(x: Any, threshold: Any, default_value: Any) -> Any:
 def _over_axis(function: Any, x: Any, axis: int | None) -> Any:
     x = floating(x)
     if axis is None:
-        sizes = list(x.shape)
-        return af.reshape(function(af.reshape(x, [-1])), sizes)
+        return af.reshape(function(af.reshape(x, [-1])), sizes_of(x))
     return function(x, axis=axis)
 
 
@@ -151,7 +151,7 @@ def sparsemax(x: Any, axis: int = -1) -> Any:
     rows = af.transpose(x, last)
     falling = -af.sort(-rows)
     sums = af.cumsum(falling, axis=rank - 1)
-    numbers = af.cast(af.range_(1, int(rows.shape[-1]) + 1), x.dtype)
+    numbers = af.cast(af.range_(1, size_of(rows, -1) + 1), x.dtype)
     support = af.reduce_sum(af.cast(1 + numbers * falling > sums, x.dtype), -1, True)
     top = af.gather(sums, af.cast(support, "int32") - 1, axis=rank - 1, batch_dims=rank - 1)
     result = af.nn.relu(rows - (top - 1) / support)

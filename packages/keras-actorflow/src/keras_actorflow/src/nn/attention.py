@@ -9,6 +9,7 @@ import actorflow as af
 from keras_actorflow.src.core import convert_to_tensor
 from keras_actorflow.src.numpy.creation import tri
 from keras_actorflow.src.numpy.promotion import common, kind
+from keras_actorflow.src.sizes import size_of
 
 
 def dot_product_attention(
@@ -45,7 +46,7 @@ def dot_product_attention(
         logits = logits + convert_to_tensor(bias, wide)
     allowed = None if mask is None else convert_to_tensor(mask, "bool")
     if is_causal:
-        lower = tri(int(q.shape[2]), int(k.shape[2]), dtype="bool")
+        lower = tri(size_of(q, 2), size_of(k, 2), dtype="bool")
         allowed = lower if allowed is None else af.logical_and(allowed, lower)
     if allowed is not None:
         logits = af.where_v2(allowed, logits, convert_to_tensor(-0.7 * 3.4028235e38, wide))

@@ -11,8 +11,11 @@ from keras.src.backend.common.backend_utils import compute_conv_transpose_output
 import actorflow as af
 from keras_actorflow.src.core import convert_to_tensor
 from keras_actorflow.src.numpy.promotion import common
+from keras_actorflow.src.sizes import sizes_of, vector
 
 _LAYOUTS = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
+_ASSUMED = 64
+"""Stands for a size that only a run tells: a transposed convolution grows by its stride for each pixel more."""
 
 
 def channels_last(x: Any) -> Any:
@@ -176,8 +179,24 @@ def conv_transpose(
     x = channels_last(inputs) if data_format == "channels_first" else inputs
     rank = len(x.shape) - 2
     strides, dilations = per_axis(strides, rank, "strides"), per_axis(dilation_rate, rank, "dilation_rate")
+    shape = _transposed_sizes(x, kernel, strides, padding, output_padding, dilations)
+    kernel = _spread(kernel, dilations)
+    if rank == 1:
+        x, kernel = af.expand_dims(x, 1), af.expand_dims(kernel, 0)
+        shape, strides = [shape[0], 1, *shape[1:]], [1, *strides]
+    transposed = af.nn.conv3d_transpose if rank == 3 else af.nn.conv2d_transpose
+    result = transposed(x, kernel, vector(shape), [1, *strides, 1], _checked(padding))
+    result = af.squeeze(result, [1]) if rank == 1 else result
+    return channels_first(result) if data_format == "channels_first" else result
+
+
+def _transposed_sizes(
+    x: Any, kernel: Any, strides: list[int], padding: str, output_padding: Any, dilations: list[int]
+) -> list[Any]:
+    """The sizes of a transposed convolution."""
+    assumed = [_ASSUMED if size is None else size for size in tuple(x.shape)]
     shape = compute_conv_transpose_output_shape(
-        tuple(x.shape),
+        tuple(assumed),
         tuple(kernel.shape)[:-2],
         int(kernel.shape[-2]),
         strides,
@@ -186,15 +205,9 @@ def conv_transpose(
         "channels_last",
         dilations if len(set(dilations)) > 1 else dilations[0],
     )
-    kernel = _spread(kernel, dilations)
-    shape = [int(size) for size in shape]
-    if rank == 1:
-        x, kernel = af.expand_dims(x, 1), af.expand_dims(kernel, 0)
-        shape, strides = [shape[0], 1, *shape[1:]], [1, *strides]
-    transposed = af.nn.conv3d_transpose if rank == 3 else af.nn.conv2d_transpose
-    result = transposed(x, kernel, shape, [1, *strides, 1], _checked(padding))
-    result = af.squeeze(result, [1]) if rank == 1 else result
-    return channels_first(result) if data_format == "channels_first" else result
+    batch, *inner, _ = sizes_of(x)
+    factors = zip(shape[1:-1], assumed[1:-1], inner, strides, strict=True)
+    return [batch, *(int(after) + (size - before) * stride for after, before, size, stride in factors), int(shape[-1])]
 
 
 def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
@@ -203,20 +216,21 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
     size, dilations = per_axis(kernel_size, 2, "kernel_size"), per_axis(dilation, 2, "dilation")
     pads, strides = per_axis(padding, 2, "padding"), per_axis(stride, 2, "stride")
     x = af.pad(x, [[0, 0], [0, 0], [pads[0]] * 2, [pads[1]] * 2])
-    rows, columns = _places(list(x.shape)[2:], size, dilations, strides)
+    rows, columns = _places(sizes_of(x)[2:], size, dilations, strides)
     x = af.gather(af.gather(x, rows, axis=2), columns, axis=4)  # batch, channel, patch row, row, patch column, column
-    batch, channels, *_ = (int(part) for part in x.shape)
+    batch, channels, *_ = sizes_of(x)
     x = af.transpose(x, [0, 1, 3, 5, 2, 4])
     return af.reshape(x, [batch, channels * size[0] * size[1], -1])
 
 
-def _places(image: list[int], size: list[int], dilations: list[int], strides: list[int]) -> list[Any]:
+def _places(image: list[Any], size: list[int], dilations: list[int], strides: list[int]) -> list[Any]:
     """For each axis, a matrix of indices: a row for each patch."""
     matrices = []
     for length, kernel, dilation, stride in zip(image, size, dilations, strides, strict=True):
         count = (length - dilation * (kernel - 1) - 1) // stride + 1
-        matrices.append(np.arange(count)[:, None] * stride + np.arange(kernel)[None, :] * dilation)
-    return [af.constant(matrix, af.int32) for matrix in matrices]
+        rows = af.expand_dims(af.range_(count), 1) * stride
+        matrices.append(rows + af.constant(np.arange(kernel)[None, :] * dilation, af.int32))
+    return matrices
 
 
 def fold(x: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
@@ -228,7 +242,7 @@ def fold(x: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding:
     full = [length + 2 * pad for length, pad in zip(output, pads, strict=True)]
     numbers = np.arange(full[0] * full[1]).reshape(1, 1, *full)
     patches = _host_patches(numbers, size, dilations, strides)
-    batch, rows, count = (int(part) for part in x.shape)
+    batch, rows, count = sizes_of(x)
     channels = rows // (size[0] * size[1])
     parts = af.reshape(x, [batch * channels, size[0] * size[1] * count])
     sums = af.transpose(af.unsorted_segment_sum(af.transpose(parts), patches.ravel(), full[0] * full[1]))

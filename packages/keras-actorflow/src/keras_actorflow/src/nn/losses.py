@@ -10,6 +10,7 @@ from keras.src.backend import config
 import actorflow as af
 from keras_actorflow.src.core import convert_to_tensor
 from keras_actorflow.src.numpy.promotion import common, floating, kind
+from keras_actorflow.src.sizes import size_of
 
 
 def one_hot(x: Any, num_classes: int, axis: int = -1, dtype: Any = None, sparse: bool = False) -> Any:
@@ -79,7 +80,7 @@ def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool 
         logs = af.nn.log_softmax(output, axis=axis)
     else:
         logs = af.log(_probabilities(output / af.reduce_sum(output, axis, True)))
-    marks = af.one_hot(target, int(output.shape[place]), axis=place, dtype=logs.dtype)
+    marks = af.one_hot(target, size_of(output, place), axis=place, dtype=logs.dtype)
     return -af.reduce_sum(marks * logs, axis)
 
 
@@ -114,7 +115,7 @@ def batch_normalization(
 ) -> Any:
     x = convert_to_tensor(x)
     sizes = [1] * len(x.shape)
-    sizes[axis] = int(convert_to_tensor(mean).shape[0])
+    sizes[axis] = size_of(convert_to_tensor(mean), 0)
 
     def along(value: Any) -> Any:
         return af.reshape(convert_to_tensor(value, x.dtype), sizes)
@@ -142,7 +143,8 @@ def layer_normalization(
 
 def psnr(x1: Any, x2: Any, max_val: Any) -> Any:
     x1, x2 = convert_to_tensor(x1), convert_to_tensor(x2)
-    if tuple(x1.shape) != tuple(x2.shape):
+    pairs = zip(tuple(x1.shape), tuple(x2.shape), strict=False)
+    if len(x1.shape) != len(x2.shape) or any(a != b for a, b in pairs if None not in (a, b)):
         raise ValueError(f"Input shapes {tuple(x1.shape)} and {tuple(x2.shape)} must match for PSNR calculation. ")
     x1, x2 = (floating(x) for x in common(x1, x2))
     limit = convert_to_tensor(max_val, x2.dtype)

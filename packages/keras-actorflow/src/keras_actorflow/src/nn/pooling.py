@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from keras.src.backend import config
 
 import actorflow as af
 from keras_actorflow.src.core import convert_to_tensor
 from keras_actorflow.src.nn.convolution import channels_first, channels_last, per_axis
 from keras_actorflow.src.numpy.promotion import kind
+from keras_actorflow.src.sizes import size_of
 
 
 def _pooled(inputs: Any, pool_size: Any, strides: Any, padding: str, data_format: str | None, how: str) -> Any:
@@ -44,13 +44,11 @@ def _adaptive(inputs: Any, output_size: Any, data_format: str | None, reduce: An
     rank = len(x.shape) - 2
     sizes = per_axis(output_size, rank, "output_size")
     for axis, count in zip(range(first, first + rank), sizes, strict=True):
-        length = int(x.shape[axis])
-        begins = np.floor(np.arange(count) * length / count).astype(int)
-        ends = np.ceil((np.arange(count) + 1) * length / count).astype(int)
-        parts = [
-            reduce(af.gather(x, af.constant(np.arange(begin, end), af.int32), axis=axis), axis, True)
-            for begin, end in zip(begins, ends, strict=True)
-        ]
+        length = size_of(x, axis)
+        parts = []
+        for number in range(count):
+            begin, end = number * length // count, -((number + 1) * length // -count)
+            parts.append(reduce(af.gather(x, af.range_(begin, end), axis=axis), axis, True))
         x = af.concat(parts, axis=axis)
     return x
 

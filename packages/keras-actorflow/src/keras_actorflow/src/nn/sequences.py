@@ -7,6 +7,7 @@ from typing import Any
 import actorflow as af
 from keras_actorflow.src.core import convert_to_tensor
 from keras_actorflow.src.numpy.promotion import floating, kind
+from keras_actorflow.src.sizes import size_of, sizes_of, vector
 
 
 def _wide(scores: Any) -> Any:
@@ -35,7 +36,7 @@ def ctc_loss(target: Any, output: Any, target_length: Any, output_length: Any, m
         blank_index=mask_index,
     )
     shares = af.log(1 + af.exp(af.squeeze(blank, [-1])))  # the op takes its softmax with the blank counted twice
-    counted = af.sequence_mask(lengths, int(output.shape[1]), dtype=shares.dtype)
+    counted = af.sequence_mask(lengths, size_of(output, 1), dtype=shares.dtype)
     return losses - af.reduce_sum(shares * counted, -1)
 
 
@@ -49,7 +50,8 @@ def ctc_decode(
     mask_index: int | None = 0,
 ) -> Any:
     inputs, lengths = _wide(inputs), convert_to_tensor(sequence_lengths, "int32")
-    batch, steps, classes = (int(size) for size in inputs.shape)
+    batch, steps, classes = sizes_of(inputs)
+    classes = int(classes)
     mask_index = classes - 1 if mask_index is None else mask_index
     order = [number for number in range(classes) if number != mask_index] + [mask_index]
     ours = af.transpose(af.gather(inputs, order, axis=2), [1, 0, 2])  # the blank is the last class there
@@ -64,7 +66,7 @@ def ctc_decode(
     names = af.constant([*order, -1], af.int32)
     dense = []
     for path in paths:
-        sparse = af.SparseTensor(path.indices, path.values, [batch, steps])
+        sparse = af.SparseTensor(path.indices, path.values, af.cast(vector([batch, steps]), "int64"))
         places = af.cast(af.sparse.to_dense(sparse, default_value=classes), "int32")
         dense.append(af.gather(names, places))
     return af.stack(dense), score

@@ -11,6 +11,7 @@ import numpy as np
 import actorflow as af
 from keras_actorflow.src.core import convert_to_tensor
 from keras_actorflow.src.numpy.promotion import common, counted, floating, joint, kind, on_host
+from keras_actorflow.src.sizes import joint_sizes, sizes_of, static
 
 
 def _of_floats(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -241,13 +242,13 @@ def ldexp(x1: Any, x2: Any) -> Any:
 
 def nextafter(x1: Any, x2: Any) -> Any:
     x1, x2 = common(x1, x2, also=(float,))
-    return on_host(np.nextafter, [x1, x2], kind(x1), np.broadcast_shapes(tuple(x1.shape), tuple(x2.shape)))
+    return on_host(np.nextafter, [x1, x2], kind(x1), static(joint_sizes(sizes_of(x1), sizes_of(x2))))
 
 
 def _of_integers(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def apply(x1: Any, x2: Any) -> Any:
         x1, x2 = common(x1, x2)
-        return on_host(function, [x1, x2], kind(x1), np.broadcast_shapes(tuple(x1.shape), tuple(x2.shape)))
+        return on_host(function, [x1, x2], kind(x1), static(joint_sizes(sizes_of(x1), sizes_of(x2))))
 
     return apply
 

@@ -13,13 +13,13 @@ from keras.src.backend.common.dtypes import result_type
 import actorflow as af
 from keras_actorflow.src.core import convert_to_tensor, has_value
 from keras_actorflow.src.numpy.promotion import common, kind
-from keras_actorflow.src.slices import _vector
+from keras_actorflow.src.sizes import size_of, sizes_of, vector
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     value = convert_to_tensor(fill_value, dtype)
     shape = (shape,) if isinstance(shape, int) else shape
-    return af.broadcast_to(value, _vector(tuple(shape) if isinstance(shape, Sequence) else shape))
+    return af.broadcast_to(value, vector(tuple(shape) if isinstance(shape, Sequence) else shape))
 
 
 def zeros(shape: Any, dtype: Any = None) -> Any:
@@ -76,13 +76,13 @@ def view(x: Any, dtype: Any = None) -> Any:
         return af.cast(view(x, "uint8"), "bool")
     before, after = int(x.dtype.size), int(target.size)
     if before < after:  # some elements join to one
-        sizes = [int(size) for size in x.shape]
+        sizes = sizes_of(x)
         x = af.reshape(x, [*sizes[:-1], sizes[-1] * before // after, after // before])
         return af.bitcast(x, target)
     parts = af.bitcast(x, target)
     if before == after:
         return parts
-    sizes = [int(size) for size in x.shape]
+    sizes = sizes_of(x)
     return af.reshape(parts, [*sizes[:-1], sizes[-1] * before // after])
 
 
@@ -114,16 +114,16 @@ def linspace(
     first, last = common(convert_to_tensor(start, inner), convert_to_tensor(stop, inner))
     parts = num - 1 if endpoint else num
     step = (last - first) / parts if parts > 0 else (last - first) * math.nan
-    shape = np.broadcast_shapes(tuple(first.shape), tuple(last.shape))
-    numbers = af.reshape(convert_to_tensor(np.arange(num), inner), [num] + [1] * len(shape))
+    rank = max(len(first.shape), len(last.shape))
+    numbers = af.reshape(convert_to_tensor(np.arange(num), inner), [num] + [1] * rank)
     line = first + numbers * (step if parts > 0 else 0)
     if endpoint and num > 1:
         line = af.where_v2(af.equal(numbers, num - 1), last + af.zeros_like(line), line)
     line = af.floor(line) if target.is_integer else line
     line = af.cast(line, target)
-    if axis not in (0, -len(shape) - 1):
-        order = list(range(1, len(shape) + 1))
-        order.insert(axis if axis >= 0 else axis + len(shape) + 1, 0)
+    if axis not in (0, -rank - 1):
+        order = list(range(1, rank + 1))
+        order.insert(axis if axis >= 0 else axis + rank + 1, 0)
         line = af.transpose(line, order)
     return (line, step) if retstep else line
 
@@ -179,7 +179,7 @@ def _size(size: Any) -> Any:
 
 def _triangle(x: Any, lower: bool, k: Any) -> Any:
     x = convert_to_tensor(x)
-    rows, columns = (x.shape[-2], x.shape[-1]) if len(x.shape) > 1 else (x.shape[0], x.shape[0])
+    rows, columns = size_of(x, -2 if len(x.shape) > 1 else -1), size_of(x, -1)
     mask = tri(rows, columns, k if lower else convert_to_tensor(k, "int32") - 1, "bool")
     mask = mask if lower else af.logical_not(mask)
     if kind(x) == "bool":
@@ -202,10 +202,10 @@ def meshgrid(*x: Any, indexing: str = "xy") -> Any:
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     x = convert_to_tensor(x)
-    count = int(x.shape[0]) if N is None else N
-    if count < 0:
+    count = size_of(x, 0) if N is None else N
+    if isinstance(count, int) and count < 0:
         raise ValueError(f"N must be nonnegative. Received: N={N}")
-    powers = np.arange(count) if increasing else np.arange(count)[::-1]
+    powers = af.range_(count) if increasing else count - 1 - af.range_(count)
     dtype = result_type(kind(x))
     base = convert_to_tensor(x, "int32" if kind(x) in ("bool", "int8", "uint8", "int16", "uint16") else dtype)
     return af.cast(af.pow(af.expand_dims(base, -1), convert_to_tensor(powers, base.dtype)), dtype)

@@ -10,15 +10,17 @@ import numpy as np
 import actorflow as af
 from keras_actorflow.src.core import convert_to_tensor, has_value
 from keras_actorflow.src.numpy.promotion import common, kind, on_host, ordered, place_of
+from keras_actorflow.src.sizes import joint_sizes, larger, size_of, sizes_of, smaller, vector
 
 
-def _from_end(indices: Any, size: int) -> Any:
+def _from_end(indices: Any, size: Any) -> Any:
     """Indices in which a negative number counts from the end."""
     if kind(indices).startswith("uint"):
         return af.cast(indices, "int64")
-    if has_value(indices):
+    if has_value(indices) and isinstance(size, int):
         array = np.asarray(indices.numpy())
         return af.constant(np.where(array < 0, array + size, array)) if (array < 0).any() else indices
+    size = size if isinstance(size, int) else af.cast(size, indices.dtype)
     return af.where_v2(indices < 0, indices + size, indices)
 
 
@@ -34,7 +36,7 @@ def take(x: Any, indices: Any, axis: Any = None) -> Any:
     if axis is None:
         x, axis = af.reshape(x, [-1]), 0
     axis = place_of(axis, len(x.shape))
-    return af.gather(x, _from_end(indices, x.shape[axis]), axis=axis)
+    return af.gather(x, _from_end(indices, size_of(x, axis)), axis=axis)
 
 
 def take_along_axis(x: Any, indices: Any, axis: Any = None) -> Any:
@@ -46,10 +48,11 @@ def take_along_axis(x: Any, indices: Any, axis: Any = None) -> Any:
     last = [number for number in range(rank) if number != axis] + [axis]
     back = list(np.argsort(last))
     rows, places = af.transpose(x, last), af.transpose(indices, last)
-    batch = np.broadcast_shapes(tuple(rows.shape)[:-1], tuple(places.shape)[:-1])
-    rows = af.broadcast_to(rows, [*batch, rows.shape[-1]])
-    places = af.broadcast_to(places, [*batch, places.shape[-1]])
-    found = af.gather(rows, _from_end(places, rows.shape[-1]), axis=rank - 1, batch_dims=rank - 1)
+    batch = joint_sizes(sizes_of(rows)[:-1], sizes_of(places)[:-1])
+    size = size_of(rows, -1)
+    rows = af.broadcast_to(rows, vector([*batch, size]))
+    places = af.broadcast_to(places, vector([*batch, size_of(places, -1)]))
+    found = af.gather(rows, _from_end(places, size), axis=rank - 1, batch_dims=rank - 1)
     return af.transpose(found, [int(number) for number in back])
 
 
@@ -112,7 +115,7 @@ def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> Any:
     if kind(sequence) not in ("int32", "int64", "float32", "float64"):
         sequence, wanted = af.cast(sequence, "float64"), af.cast(wanted, "float64")
     places = af.searchsorted(sequence, af.reshape(wanted, [-1]), side=side)
-    return af.reshape(af.cast(places, "int32"), wanted.shape)
+    return af.reshape(af.cast(places, "int32"), vector(sizes_of(wanted)))
 
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
@@ -128,10 +131,9 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
 def diag(x: Any, k: int = 0) -> Any:
     x = convert_to_tensor(x)
     if len(x.shape) == 1:
-        size = int(x.shape[0]) + abs(k)
         matrix = af.linalg.diag(x)
         above, left = max(-k, 0), max(k, 0)
-        widths = [[above, size - int(x.shape[0]) - above], [left, size - int(x.shape[0]) - left]]
+        widths = [[above, abs(k) - above], [left, abs(k) - left]]
         if kind(x) == "bool":
             return af.cast(af.pad(af.cast(matrix, "int32"), widths), "bool")
         return af.pad(matrix, widths)
@@ -153,12 +155,12 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
         )
     first, second = place_of(axis1, rank), place_of(axis2, rank)
     moved = af.transpose(x, [number for number in range(rank) if number not in (first, second)] + [first, second])
-    rows, columns = int(moved.shape[-2]), int(moved.shape[-1])
+    *others, rows, columns = sizes_of(moved)
     above, left = max(-offset, 0), max(offset, 0)
-    count = max(min(rows - above, columns - left), 0)
-    flat = af.reshape(moved, [*[int(size) for size in moved.shape][:-2], rows * columns])
-    places = (np.arange(count) + above) * columns + np.arange(count) + left
-    return af.gather(flat, af.constant(places, af.int32, shape=[count]), axis=-1)
+    count = larger(smaller(rows - above, columns - left), 0)
+    flat = af.reshape(moved, vector([*others, rows * columns]))
+    places = (af.range_(count) + above) * columns + af.range_(count) + left
+    return af.gather(flat, places, axis=-1)
 
 
 def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
@@ -172,9 +174,9 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
     x = convert_to_tensor(a)
     axis = place_of(axis, len(x.shape))
     for _ in range(n):
-        size = int(x.shape[axis])
-        after = af.gather(x, np.arange(1, size, dtype=np.int32), axis=axis)
-        before = af.gather(x, np.arange(size - 1, dtype=np.int32), axis=axis)
+        size = size_of(x, axis)
+        after = af.gather(x, af.range_(1, larger(size, 1)), axis=axis)
+        before = af.gather(x, af.range_(larger(size - 1, 0)), axis=axis)
         x = af.not_equal(after, before) if kind(x) == "bool" else after - before
     return x
 
@@ -192,9 +194,7 @@ def unique(
     x = convert_to_tensor(x)
     values, first, inverse, counts = _unique_parts(x, axis)
     count = [None if size is None else size]
-    tail = (
-        [] if axis is None else [int(n) for number, n in enumerate(x.shape) if number != place_of(axis, len(x.shape))]
-    )
+    tail = [] if axis is None else [n for number, n in enumerate(x.shape) if number != place_of(axis, len(x.shape))]
 
     def padded(part: Any, blank: Any, along: int) -> Any:
         if size is None:
@@ -216,7 +216,7 @@ def unique(
     if return_index:
         outputs.append(on_host(lambda a: padded(first(a), first(a)[0] if a.size else 0, 0), [x], "int32", count))
     if return_inverse:
-        flat = [int(x.shape[along])] if axis is not None else list(x.shape)
+        flat = [x.shape[along]] if axis is not None else list(x.shape)
         outputs.append(on_host(inverse, [x], "int32", flat))
     if return_counts:
         outputs.append(on_host(lambda a: padded(counts(a), 0, 0), [x], "int32", count))

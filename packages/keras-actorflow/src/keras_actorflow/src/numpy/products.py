@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 from keras.src.backend.common.dtypes import result_type
 
 import actorflow as af
 from keras_actorflow.src.core import convert_to_tensor
 from keras_actorflow.src.numpy.promotion import common, kind, place_of
+from keras_actorflow.src.sizes import joint_sizes, larger, size_of, sizes_of, smaller, vector
 
 _SMALL = ("bool", "int8", "int16", "uint8", "uint16", "uint32", "uint64")
 
@@ -42,16 +43,17 @@ def _matmul(x1: Any, x2: Any) -> Any:
         raise ValueError("matmul does not take scalars: use multiply.")
     x1 = af.expand_dims(x1, 0) if rank1 == 1 else x1
     x2 = af.expand_dims(x2, -1) if rank2 == 1 else x2
-    if len(x2.shape) == 2 and len(x1.shape) > 2 and None not in tuple(x1.shape):
-        sizes = [int(size) for size in x1.shape]  # one product of matrices, not one for each of a batch
-        flat = af.matmul(af.reshape(x1, [int(np.prod(sizes[:-1])), sizes[-1]]), x2)
-        product = af.reshape(flat, [*sizes[:-1], int(x2.shape[-1])])
+    if len(x2.shape) == 2 and len(x1.shape) > 2:
+        sizes = sizes_of(x1)  # one product of matrices, not one for each of a batch
+        flat = af.matmul(af.reshape(x1, [math.prod(sizes[:-1]), sizes[-1]]), x2)
+        product = af.reshape(flat, [*sizes[:-1], size_of(x2, -1)])
     else:
         first, second = tuple(x1.shape)[:-2], tuple(x2.shape)[:-2]
-        if first != second:
-            batch = np.broadcast_shapes(first, second)
-            x1 = af.broadcast_to(x1, [*batch, *tuple(x1.shape)[-2:]])
-            x2 = af.broadcast_to(x2, [*batch, *tuple(x2.shape)[-2:]])
+        if first != second or (None in first and first.count(None) > 1):
+            sizes1, sizes2 = sizes_of(x1), sizes_of(x2)
+            batch = joint_sizes(sizes1[:-2], sizes2[:-2])
+            x1 = af.broadcast_to(x1, [*batch, *sizes1[-2:]])
+            x2 = af.broadcast_to(x2, [*batch, *sizes2[-2:]])
         product = af.matmul(x1, x2)
     dropped = ([-2] if rank1 == 1 else []) + ([-1] if rank2 == 1 else [])
     return af.squeeze(product, dropped) if dropped else product
@@ -87,8 +89,8 @@ def outer(x1: Any, x2: Any) -> Any:
 def kron(x1: Any, x2: Any) -> Any:
     x1, x2 = common(x1, x2)
     rank = max(len(x1.shape), len(x2.shape))
-    sizes1 = [1] * (rank - len(x1.shape)) + [int(size) for size in x1.shape]
-    sizes2 = [1] * (rank - len(x2.shape)) + [int(size) for size in x2.shape]
+    sizes1 = [1] * (rank - len(x1.shape)) + sizes_of(x1)
+    sizes2 = [1] * (rank - len(x2.shape)) + sizes_of(x2)
     x1 = af.reshape(x1, [part for size in sizes1 for part in (size, 1)])
     x2 = af.reshape(x2, [part for size in sizes2 for part in (1, size)])
     product = af.logical_and(x1, x2) if kind(x1) == "bool" else x1 * x2
@@ -105,10 +107,10 @@ def tensordot(x1: Any, x2: Any, axes: Any = 2) -> Any:
     first, second = [place_of(axis, rank1) for axis in first], [place_of(axis, rank2) for axis in second]
     kept1 = [axis for axis in range(rank1) if axis not in first]
     kept2 = [axis for axis in range(rank2) if axis not in second]
-    sizes1, sizes2 = list(x1.shape), list(x2.shape)
-    count = int(np.prod([sizes1[axis] for axis in first], dtype=int))
-    rows = int(np.prod([sizes1[axis] for axis in kept1], dtype=int))
-    columns = int(np.prod([sizes2[axis] for axis in kept2], dtype=int))
+    sizes1, sizes2 = sizes_of(x1), sizes_of(x2)
+    count = math.prod(sizes1[axis] for axis in first)
+    rows = math.prod(sizes1[axis] for axis in kept1)
+    columns = math.prod(sizes2[axis] for axis in kept2)
     left = af.reshape(af.transpose(x1, kept1 + first), [rows, count])
     right = af.reshape(af.transpose(x2, second + kept2), [count, columns])
     product = _multiplied(af.matmul, left, right)
@@ -153,20 +155,18 @@ def correlate(x1: Any, x2: Any, mode: str = "valid") -> Any:
         raise ValueError(
             f"correlate() only support 1-dimensional inputs. Received: {tuple(x1.shape)}, {tuple(x2.shape)}"
         )
-    size1, size2 = int(x1.shape[0]), int(x2.shape[0])
-    swapped = mode == "valid" and size2 > size1
-    long, short = (x2, x1) if swapped else (x1, x2)
-    full, width = int(long.shape[0]), int(short.shape[0])
-    padded = af.pad(long, [[width - 1, width - 1]])
-    places = np.arange(full + width - 1)[:, None] + np.arange(width)[None, :]
-    result = af.reduce_sum(af.gather(padded, af.constant(places, af.int32)) * short, -1)
+    size1, size2 = size_of(x1, 0), size_of(x2, 0)
+    shorter, longer = smaller(size1, size2), larger(size1, size2)
+    padded = af.pad(x1, af.reshape(vector([size2 - 1, size2 - 1]), [1, 2]))
+    places = af.expand_dims(af.range_(size1 + size2 - 1), 1) + af.range_(size2)
+    result = af.reduce_sum(af.gather(padded, places) * x2, -1)
     if mode == "valid":
-        result = result[width - 1 : full]
-        return af.reverse(result, [0]) if swapped else result
+        return result[shorter - 1 : longer]
     if mode == "same":
-        begin = (min(size1, size2) - 1) // 2
-        begin = (width - 1) // 2 if size1 >= size2 else (width - 1) - (size1 - 1) // 2 - (size1 % 2 == 0) * 0
-        return result[begin : begin + max(size1, size2)]
+        at_left = (
+            shorter - smaller(1, larger(size1 - size2 + 1, 0))
+        ) // 2  # the half is rounded down for a longer first
+        return result[at_left : at_left + longer]
     return result
 
 

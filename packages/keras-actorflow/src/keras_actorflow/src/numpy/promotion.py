@@ -75,15 +75,6 @@ def place_of(axis: int, rank: int) -> int:
     return axis % rank
 
 
-def sizes_of(x: Any) -> list[Any]:
-    """Sizes as numbers, and tensors where only a run tells them."""
-    sizes = list(x.shape)
-    if None in sizes:
-        now = af.shape(x)
-        sizes = [now[number] if size is None else size for number, size in enumerate(sizes)]
-    return sizes
-
-
 def on_host(function: Callable[..., Any], inputs: Sequence[Any], dtype: Any, shape: Sequence[int | None]) -> Any:
     """The result of a function of numpy, for what has no gradient and no op."""
     if all(has_value(x) for x in inputs):

@@ -14,6 +14,7 @@ import actorflow as af
 from keras_actorflow.src.core import convert_to_tensor
 from keras_actorflow.src.numpy.logic import isnan
 from keras_actorflow.src.numpy.promotion import axes_of, common, counted, floating, kind, ordered, place_of
+from keras_actorflow.src.sizes import size_of, sizes_of, vector
 
 
 def sum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -60,8 +61,8 @@ def _extreme(
     if any(x.shape[place] == 0 for place in axes):
         if initial is None:
             raise ValueError("Cannot compute the max or min of an empty tensor without `initial`.")
-        kept = [1 if n in axes else int(size) for n, size in enumerate(x.shape) if keepdims or n not in axes]
-        return af.cast(af.broadcast_to(convert_to_tensor(initial, x.dtype), kept), name)
+        kept = [1 if n in axes else size for n, size in enumerate(sizes_of(x)) if keepdims or n not in axes]
+        return af.cast(af.broadcast_to(convert_to_tensor(initial, x.dtype), vector(kept)), name)
     result = reduce(x, axis, keepdims)
     if initial is not None:
         result = join(result, convert_to_tensor(initial, x.dtype))
@@ -226,25 +227,24 @@ def nanstd(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return af.cast(af.sqrt(nanvar(wide, axis, keepdims)), kind(x))
 
 
-def _columns(x: Any, axis: Any) -> tuple[Any, list[int], int]:
+def _columns(x: Any, axis: Any) -> tuple[Any, list[int], Any]:
     """A tensor with some axes joined to a last one."""
     rank = len(x.shape)
     axes = axes_of(axis, rank)
     others = [number for number in range(rank) if number not in axes]
     moved = af.transpose(x, others + axes)
-    kept = [int(x.shape[number]) for number in others]
-    count = int(np.prod([int(x.shape[number]) for number in axes], dtype=int))
-    return af.reshape(moved, [*kept, count]), axes, count
+    sizes = sizes_of(x)
+    count = math.prod(sizes[number] for number in axes)
+    return af.reshape(moved, vector([*(sizes[number] for number in others), count])), axes, count
 
 
 def _quantile(x: Any, q: Any, axis: Any, method: str, keepdims: bool, beside_nan: bool) -> Any:
     x = floating(x)
     name = kind(x)
     wide = "float32" if name in ("float16", "bfloat16") else name
-    rank = len(x.shape)
     rows, axes, count = _columns(af.cast(x, wide), axis)
     q = convert_to_tensor(q, wide)
-    q_shape = [int(size) for size in q.shape]
+    q_shape = sizes_of(q)
     levels = af.reshape(q, [-1])
     if beside_nan:
         numbers = af.reduce_sum(af.cast(af.logical_not(isnan(rows)), wide), -1, True)
@@ -252,7 +252,7 @@ def _quantile(x: Any, q: Any, axis: Any, method: str, keepdims: bool, beside_nan
         places = levels * af.maximum(numbers - 1, 0)
     else:
         numbers = None
-        rows = af.sort(rows) if count else rows
+        rows = rows if isinstance(count, int) and count == 0 else af.sort(rows)
         places = levels * convert_to_tensor(count - 1, wide) + af.zeros_like(rows[..., :1])
     lower, upper = af.floor(places), af.ceil(places)
     below = af.gather(rows, af.cast(lower, "int32"), axis=-1, batch_dims=len(rows.shape) - 1)
@@ -277,9 +277,8 @@ def _quantile(x: Any, q: Any, axis: Any, method: str, keepdims: bool, beside_nan
     result = af.where_v2(missing, convert_to_tensor(math.nan, wide), result)
     inner = len(result.shape) - 1
     result = af.transpose(result, [inner, *range(inner)])
-    kept = [1 if n in axes else int(size) for n, size in enumerate(x.shape) if keepdims or n not in axes]
-    del rank
-    return af.cast(af.reshape(result, [*q_shape, *kept]), name)
+    kept = [1 if n in axes else size for n, size in enumerate(sizes_of(x)) if keepdims or n not in axes]
+    return af.cast(af.reshape(result, vector([*q_shape, *kept])), name)
 
 
 def quantile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> Any:
@@ -311,17 +310,17 @@ def nanmedian(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     y = floating(y)
     axis = place_of(axis, len(y.shape))
-    size = int(y.shape[axis])
-    before = af.gather(y, np.arange(size - 1), axis=axis)
-    after = af.gather(y, np.arange(1, size), axis=axis)
+    size = size_of(y, axis)
+    first, second = af.range_(size - 1), af.range_(1, size)
+    before, after = af.gather(y, first, axis=axis), af.gather(y, second, axis=axis)
     if x is None:
         width = convert_to_tensor(dx, y.dtype)
     else:
         x = convert_to_tensor(x, y.dtype)
         along = axis if len(x.shape) > 1 else 0
-        width = af.gather(x, np.arange(1, size), axis=along) - af.gather(x, np.arange(size - 1), axis=along)
+        width = af.gather(x, second, axis=along) - af.gather(x, first, axis=along)
         if len(x.shape) == 1:
-            width = af.reshape(width, [size - 1] + [1] * (len(y.shape) - axis - 1))
+            width = af.reshape(width, [-1] + [1] * (len(y.shape) - axis - 1))
     return af.reduce_sum(width * (before + after) / 2, axis)
 
 
@@ -346,9 +345,13 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = Fal
     dtype = "int32" if weights is None else kind(convert_to_tensor(weights))
     from keras_actorflow.src.core import has_value
 
-    rows = af.reshape(x, [-1, x.shape[-1]]) if len(x.shape) > 1 else af.expand_dims(x, 0)
-    parts = af.ones_like(rows, dtype) if weights is None else af.reshape(convert_to_tensor(weights, dtype), rows.shape)
-    largest = af.reduce_max(x) + 1 if int(np.prod(x.shape)) else af.constant(0)
+    rows = af.reshape(x, [-1, size_of(x, -1)]) if len(x.shape) > 1 else af.expand_dims(x, 0)
+    parts = (
+        af.ones_like(rows, dtype)
+        if weights is None
+        else af.reshape(convert_to_tensor(weights, dtype), vector(sizes_of(rows)))
+    )
+    largest = af.constant(0) if 0 in tuple(x.shape) else af.reduce_max(x) + 1
     size = af.maximum(largest, minlength or 0)
     size = int(size) if has_value(size) else size
     marks = af.one_hot(rows, size, dtype=dtype)
@@ -361,7 +364,7 @@ def digitize(x: Any, bins: Any) -> Any:
     if kind(x) in ("bool", "int8", "int16", "uint8", "uint16", "float16", "bfloat16"):
         x, bins = af.cast(x, "float32"), af.cast(bins, "float32")
     found = af.searchsorted(bins, af.reshape(x, [-1]), side="right")
-    return af.reshape(af.cast(found, "int32"), x.shape)
+    return af.reshape(af.cast(found, "int32"), vector(sizes_of(x)))
 
 
 def histogram(x: Any, bins: Any = 10, range: Any = None) -> Any:

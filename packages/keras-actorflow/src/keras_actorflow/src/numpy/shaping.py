@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 import actorflow as af
-from keras_actorflow.src.core import convert_to_tensor, has_value
-from keras_actorflow.src.numpy.promotion import common, kind, place_of, sizes_of
-from keras_actorflow.src.slices import _vector
+from keras_actorflow.src.core import convert_to_tensor, has_value, is_tensor
+from keras_actorflow.src.numpy.promotion import common, kind, place_of
+from keras_actorflow.src.sizes import larger, size_of, sizes_of, smaller, vector
 
 
 def reshape(x: Any, newshape: Any) -> Any:
     newshape = (newshape,) if isinstance(newshape, int) else newshape
-    return af.reshape(convert_to_tensor(x), _vector(tuple(newshape)))
+    return af.reshape(convert_to_tensor(x), vector(tuple(newshape)))
 
 
 def ravel(x: Any) -> Any:
@@ -25,7 +25,7 @@ def ravel(x: Any) -> Any:
 
 
 def broadcast_to(x: Any, shape: Any) -> Any:
-    return af.broadcast_to(convert_to_tensor(x), _vector(tuple(shape) if isinstance(shape, Sequence) else shape))
+    return af.broadcast_to(convert_to_tensor(x), vector(tuple(shape) if isinstance(shape, Sequence) else shape))
 
 
 def expand_dims(x: Any, axis: Any) -> Any:
@@ -91,7 +91,7 @@ def _with_rank(x: Any, rank: int, last: bool = False) -> Any:
     x = convert_to_tensor(x)
     if rank == 3:  # as numpy's atleast_3d
         shapes = {0: [1, 1, 1], 1: [1, -1, 1], 2: [*sizes_of(x), 1]}
-        return af.reshape(x, _vector(shapes[len(x.shape)])) if len(x.shape) < 3 else x
+        return af.reshape(x, vector(shapes[len(x.shape)])) if len(x.shape) < 3 else x
     while len(x.shape) < rank:
         x = af.expand_dims(x, 0)
     return x
@@ -122,13 +122,14 @@ def dstack(xs: Any) -> Any:
     return concatenate([_with_rank(x, 3) for x in xs], 2)
 
 
-def _parts(x: Any, places: Sequence[int], axis: int) -> list[Any]:
-    size = int(x.shape[axis])
-    limits = [0, *[builtins.min(place if place >= 0 else place + size, size) for place in places], size]
+def _parts(x: Any, places: Sequence[Any], axis: int) -> list[Any]:
+    size = size_of(x, axis)
+    counted = [place + size if isinstance(place, int) and place < 0 else place for place in places]
+    limits = [0, *[smaller(place, size) for place in counted], size]
     index: list[Any] = [builtins.slice(None)] * len(x.shape)
     parts = []
     for begin, end in itertools.pairwise(limits):
-        index[axis] = builtins.slice(begin, builtins.max(begin, end))
+        index[axis] = builtins.slice(begin, larger(begin, end))
         parts.append(x[tuple(index)])
     return parts
 
@@ -141,7 +142,7 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
         if size is not None and size % count:
             raise ValueError(f"array split does not result in an equal division: {size} by {count}.")
         return list(af.split(x, count, axis))
-    return _parts(x, [int(place) for place in indices_or_sections], axis)
+    return _parts(x, [place if is_tensor(place) else int(place) for place in indices_or_sections], axis)
 
 
 def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
@@ -149,9 +150,9 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
         return split(x, indices_or_sections, axis)
     x = convert_to_tensor(x)
     axis = place_of(axis, len(x.shape))
-    each, more = divmod(int(x.shape[axis]), int(indices_or_sections))
-    sizes = [each + 1] * more + [each] * (int(indices_or_sections) - more)
-    return _parts(x, [int(place) for place in np.cumsum(sizes)[:-1]], axis)
+    size, count = size_of(x, axis), int(indices_or_sections)
+    each, more = size // count, size % count
+    return _parts(x, [each * number + smaller(number, more) for number in range(1, count)], axis)
 
 
 def hsplit(x: Any, indices_or_sections: Any) -> list[Any]:
@@ -213,7 +214,7 @@ def tile(x: Any, repeats: Any) -> Any:
     counts = list(repeats)
     if len(counts) < len(x.shape):
         counts = [1] * (len(x.shape) - len(counts)) + counts
-    return af.tile(_with_rank(x, len(counts)) if len(counts) != 3 else _lifted(x, 3), _vector(counts))
+    return af.tile(_with_rank(x, len(counts)) if len(counts) != 3 else _lifted(x, 3), vector(counts))
 
 
 def _lifted(x: Any, rank: int) -> Any:
@@ -229,12 +230,16 @@ def repeat(x: Any, repeats: Any, axis: Any = None) -> Any:
     axis = place_of(axis, len(x.shape))
     if not isinstance(repeats, int):
         counts = convert_to_tensor(repeats, "int32")
-        size = int(x.shape[axis])
-        if has_value(counts):
+        if has_value(counts) and x.shape[axis] is not None:
+            size = int(x.shape[axis])
             numbers = np.repeat(np.arange(size), np.broadcast_to(np.ravel(counts.numpy()), [size]))
             return af.gather(x, af.constant(numbers, af.int32), axis=axis)
         return af.repeat(x, counts, axis)
-    return af.gather(x, af.constant(np.repeat(np.arange(int(x.shape[axis])), repeats), af.int32), axis=axis)
+    return (
+        af.gather(x, af.range_(size_of(x, axis) * repeats) // repeats, axis=axis)
+        if repeats
+        else af.gather(x, af.zeros([0], "int32"), axis=axis)
+    )
 
 
 def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = None) -> Any:
@@ -252,9 +257,29 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = N
         )
     for axis, (before, after) in enumerate(widths):
         if before or after:
-            places = np.pad(np.arange(int(x.shape[axis])), (int(before), int(after)), mode=mode)
-            x = af.gather(x, af.constant(places, af.int32), axis=axis)
+            x = af.gather(x, _padded_places(x, axis, int(before), int(after), mode), axis=axis)
     return x
+
+
+def _padded_places(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
+    """For each place of the padded axis, that from which its element comes."""
+    size = x.shape[axis]
+    if size is not None:
+        return af.constant(np.pad(np.arange(int(size)), (before, after), mode=mode), af.int32)
+    size = size_of(x, axis)
+    places = af.range_(-before, size + after)
+    if mode == "edge":
+        return af.clip_by_value(places, 0, size - 1)
+    if mode == "wrap":
+        return af.floormod(places, size)
+    if mode == "symmetric":
+        turned = af.floormod(places, 2 * size)
+        return af.minimum(turned, 2 * size - 1 - turned)
+    if mode == "reflect":
+        period = af.maximum(2 * (size - 1), 1)
+        turned = af.floormod(places, period)
+        return af.minimum(turned, period - turned)
+    raise ValueError(f"The mode {mode!r} needs the size of axis {axis}, which this trace leaves open.")
 
 
 def ndim(x: Any) -> int:
