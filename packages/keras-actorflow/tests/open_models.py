@@ -156,7 +156,7 @@ def _metric() -> Any:
 
 
 def outcome(name: str, eager: bool) -> tuple[list[Any], list[int]]:
-    """What a model answers after two epochs with 8, 8 and 6 examples; and how often its functions were traced."""
+    """The answers of a model after two epochs with 8, 8 and 6 examples; and how often its functions were traced."""
     global DATA
     DATA = np.random.default_rng(0)
     keras.utils.set_random_seed(3)

@@ -234,7 +234,7 @@ know these sizes, and leaves the number of examples open."""
 
 
 def difference(row: Row, open_sizes: str) -> str:
-    """What differs between a function with open sizes and one without a trace: nothing, as a rule.
+    """The difference between a function with open sizes and one without a trace, as a sentence; empty, as a rule.
 
     Args:
         row: the function.
@@ -261,7 +261,7 @@ def difference(row: Row, open_sizes: str) -> str:
 
 
 def main(names: list[str]) -> int:
-    """Prints what differs, and returns how much that is."""
+    """Prints the differences, and returns their number."""
     rows = [row for row in ROWS if not names or row[0] in names]
     tried = [(row, sizes) for row in rows for sizes in ("batch", "all") if sizes == "batch" or row[0] not in NUMBERS]
     differences = [text for row, sizes in tried if (text := difference(row, sizes))]
