@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.extras, pytest.mark.timeout(600)]  # Keras is installe
 
 
 def printed(path: Path, arguments: list[str], tmp_path: Path) -> list[str]:
-    """The lines that a program prints in a process of its own, in which no other framework is there, also where it is installed."""
+    """The lines that a program prints in a process of its own, without any other framework that is installed."""
     folders = os.pathsep.join(map(str, [ROOT / "src", ROOT.parents[1]]))
     environment = os.environ | {"PYTHONPATH": folders, "KERAS_HOME": str(tmp_path)}
     done = subprocess.run(

@@ -324,9 +324,7 @@ def test_a_concrete_function_takes_all_that_its_specification_takes(shape: Any) 
     np.testing.assert_array_equal(concrete(value).numpy(), value + value)
 
 
-@pytest.mark.parametrize(
-    ("shape", "traces"), [((None, 2), [1, 2, 2]), ((None, None), [1, 1, 1]), ((3, 2), [2, 3, 3])]
-)
+@pytest.mark.parametrize(("shape", "traces"), [((None, 2), [1, 2, 2]), ((None, None), [1, 1, 1]), ((3, 2), [2, 3, 3])])
 def test_a_trace_for_a_specification_serves_all_calls_that_it_fits(shape: Any, traces: list[int]) -> None:
     f = af.function(lambda x: x + x, reduce_retracing=True)
     f.get_concrete_function(af.TensorSpec(shape, af.float32))
