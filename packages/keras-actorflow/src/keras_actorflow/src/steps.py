@@ -44,7 +44,11 @@ def expect_sizes(step: Any, batches: EpochIterator) -> None:
         step: a `Step`, or a function that a model has in its place.
         batches: the batches that come.
     """
-    if isinstance(step, Step) and batches.data_adapter.has_partial_batch is not False:
+    try:
+        is_smaller_last = batches.data_adapter.has_partial_batch
+    except NotImplementedError:  # generators and datasets of Python don't say
+        is_smaller_last = None
+    if isinstance(step, Step) and is_smaller_last is not False:
         step.comes_in_sizes = True
 
 
