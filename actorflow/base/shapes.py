@@ -231,7 +231,7 @@ class TensorShape:
 
 
 def as_shape(value: ShapeLike) -> Shape:
-    """`value` as a plain tuple (an int is a vector's length). Raises ValueError for a negative size."""
+    """`value` as a plain tuple (an int is a vector's length). Raises ValueError for a negative size, and for a fraction."""
     if value is None:
         return None
     if isinstance(value, TensorShape):
@@ -239,8 +239,8 @@ def as_shape(value: ShapeLike) -> Shape:
     if hasattr(value, "unknown_rank"):  # a `TensorShapeProto`, of any library
         message: Any = value
         return None if message.unknown_rank else tuple([None if dim.size < 0 else dim.size for dim in message.dim])
-    if isinstance(value, (int,)) or hasattr(value, "__index__") and not hasattr(value, "__len__"):
-        value = (int(value),)
+    if isinstance(value, (int, float)) or hasattr(value, "__index__") and not hasattr(value, "__len__"):
+        value = (_size(value),)
     if not isinstance(value, Iterable):
         raise TypeError(
             f"A shape is a list of sizes, an int or None, not {value!r:.60}, of type {type(value).__name__}."
@@ -253,11 +253,14 @@ def as_shape(value: ShapeLike) -> Shape:
 
 def _size(size: Any) -> int:
     try:
-        return int(size)
-    except (TypeError, ValueError):
+        whole = int(size)
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(
             f"A size of a shape is a whole number, or None where it is unknown, not {size!r:.60}, of type {type(size).__name__}."
         ) from None
+    if isinstance(size, float) and whole != size:
+        raise ValueError(f"Ambiguous dimension: {size}. A size of a shape is a whole number.")
+    return whole
 
 
 def show(shape: Shape) -> str:

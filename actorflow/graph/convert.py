@@ -113,10 +113,10 @@ def convert_to_tensor(
 ) -> Tensor:
     """`value` as a tensor: itself, a variable's read, or a constant.
 
-    Python numbers become float32, int32 (int64 beyond 32 bits), complex128, bool; numpy arrays keep their type, unless
-    `dtype` asks for
-    another. The same holds for arrays of other libraries: all that has `__array__` or `__dlpack__` (pandas, Arrow,
-    torch), and buffers. A list that holds tensors is stacked.
+    Python numbers become float32, int32 (int64 beyond 32 bits), complex128, bool; so do numpy's scalars of float64 and int64
+    in a list of a graph. `True` and `False` become 1 and 0 where numbers are needed. Numpy arrays keep their type, unless
+    `dtype` asks for another. The same holds for arrays of other libraries: all that has `__array__` or `__dlpack__` (pandas,
+    Arrow, torch), and buffers. A list that holds tensors is stacked.
 
     Example:
         >>> af.convert_to_tensor([1.0, 2.0]), af.convert_to_tensor([1, 2], dtype=af.float64).dtype
@@ -248,7 +248,7 @@ def _from_python(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
         if natural.size == 0 and kind == "f":
             return natural.astype(np.float32)
         defaults = {"f": np.float32, "i": np.int32, "u": np.int64, "c": np.complex128, "b": np.bool_}
-        if _typed_parts(value):
+        if _typed_parts(value, natural):
             return natural
         target: np.dtype[Any] = np.dtype(defaults[kind])
         if kind in "iu" and natural.size and not (-(2**31) <= natural.min() and natural.max() < 2**31):
@@ -256,7 +256,7 @@ def _from_python(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
                 raise TypeError(f"{_short(value)} does not fit int64; say af.constant(..., dtype=af.uint64).")
             target = np.dtype(np.int64)  # times in milliseconds, and identities
         return natural.astype(target)
-    if natural.size == 0 and not _typed_parts(value):
+    if natural.size == 0 and not _typed_parts(value, natural):
         return np.empty(natural.shape, dtype.numpy_dtype)
     if not _fits(natural, dtype):
         raise TypeError(f"{_short(value)} is of type {natural.dtype}, but {dtype} is needed; convert it first.")
@@ -267,15 +267,15 @@ def _from_python(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
 
 
 def _fits(array: np.ndarray[Any, Any], dtype: DType) -> bool:
-    """Whether Python values of this kind may become `dtype`: booleans only bool, floats no integers, and integers only a type
-    that has them all."""
+    """Whether Python values of this kind may become `dtype`: booleans each type of numbers (as 0 and 1), floats no integers,
+    and integers only a type that has them all."""
     kind = array.dtype.kind
     if array.size == 0:
         return True
     if kind in "iu" and dtype.is_integer:
         return int(array.min()) >= int(dtype.min) and int(array.max()) <= int(dtype.max)
     fits: bool = {
-        "b": dtype.kind == "b",
+        "b": dtype.kind in "biufc",
         "i": dtype.kind in "iufc",
         "u": dtype.kind in "iufc",
         "f": dtype.kind in "fc",
@@ -283,13 +283,18 @@ def _fits(array: np.ndarray[Any, Any], dtype: DType) -> bool:
     return fits
 
 
-def _typed_parts(value: Any) -> bool:
-    """Whether a list's values are numpy's, which bring their own type."""
+def _typed_parts(value: Any, natural: np.ndarray[Any, Any]) -> bool:
+    """Whether a list's values are numpy's, which bring their own type. In a graph lists of numpy's scalars of its default
+    types, float64 and int64, are read as lists of Python's numbers, and eagerly those of int64 (as in TensorFlow)."""
     while isinstance(value, (list, tuple)):
         if not value:
             return False
         value = value[0]
-    return isinstance(value, (np.ndarray, np.generic))
+    if isinstance(value, np.ndarray) and value.ndim:
+        return True
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return False
+    return natural.dtype != np.int64 and (natural.dtype != np.float64 or get_default_graph().eager)
 
 
 def _is_number_like(array: np.ndarray[Any, Any]) -> bool:

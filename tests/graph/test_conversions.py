@@ -114,3 +114,51 @@ def test_indices_are_integers() -> None:
         TypeError, match="The indices of IndexedSlices are int32 or int64, but they were given as float32"
     ):
         af.IndexedSlices([[1.0]], [1.0])
+
+
+FLOAT = np.float32
+CONSTANTS: dict[str, tuple[Callable[[], af.Tensor], Any]] = {
+    "a number in no place": (lambda: af.constant(0, shape=[0]), np.zeros([0], FLOAT)),
+    "a text in no place": (lambda: af.constant("", shape=[0]), np.zeros([0], FLOAT)),
+    "a type for no place": (lambda: af.constant(1, af.int64, shape=[2, 0]), np.zeros([2, 0], np.int64)),
+    "a list in no place": (lambda: af.constant([1, 2], shape=[0, 2]), np.zeros([0, 2], FLOAT)),
+    "True as a float": (lambda: af.constant(True, af.float32), FLOAT(1)),
+    "False as an integer": (lambda: af.constant([False, True], af.uint8), np.array([0, 1], np.uint8)),
+    "True as a complex number": (lambda: af.constant(True, af.complex64), np.complex64(1)),
+    "True with a hint": (lambda: af.convert_to_tensor(True, preferred_dtype=af.float32), FLOAT(1)),
+    "True beside a float": (lambda: af.constant([2.0]) * True, np.array([2], FLOAT)),
+    "False beside an integer": (lambda: True + af.constant([2]), np.array([3], np.int32)),
+    "True alone": (lambda: af.constant([True]), np.array([True])),
+    "numpy's float32 and a number": (lambda: af.constant([np.float32(1), 2]), np.array([1, 2], FLOAT)),
+    "numpy's float64 in a list": (lambda: af.constant([np.float64(1), 2.5]), np.array([1, 2.5], FLOAT)),
+    "numpy's int64 in a list": (lambda: af.constant((np.int64(1), np.int64(2))), np.array([1, 2], np.int32)),
+    "numpy's large int64 in a list": (lambda: af.constant([np.int64(2**40)]), np.array([2**40])),
+    "numpy's float16 in a list": (lambda: af.constant([np.float16(1)]), np.array([1], np.float16)),
+    "numpy's uint8 in a list": (lambda: af.constant([np.uint8(1)]), np.array([1], np.uint8)),
+    "numpy's float64 alone": (lambda: af.constant(np.float64(1)), np.float64(1)),
+    "arrays in a list": (lambda: af.constant([np.ones(1), np.ones(1)]), np.ones([2, 1])),
+    "zeros of half a size": (lambda: af.zeros([4 / 2, 3]), np.zeros([2, 3], FLOAT)),
+    "ones of half a size": (lambda: af.ones((4 / 2,), af.int32), np.ones([2], np.int32)),
+    "zeros of True": (lambda: af.zeros([True]), np.zeros([1], FLOAT)),
+    "a norm of nothing": (lambda: af.global_norm([None]), FLOAT(0)),
+    "the norm of clipped nothing": (lambda: af.clip_by_global_norm([], 1.0)[1], FLOAT(0)),
+}
+"""Constants of a graph as TensorFlow 1.15 makes them."""
+
+
+@pytest.mark.parametrize("case", CONSTANTS)
+async def test_a_constant_has_the_type_and_shape_of_tensorflow(case: str) -> None:
+    build, expected = CONSTANTS[case]
+    with af.Graph().as_default() as graph:
+        tensor = build()
+    async with af.Session(graph=graph) as session:
+        value = await session.run(tensor)
+    assert value.dtype == expected.dtype
+    np.testing.assert_array_equal(value, expected, strict=True)
+
+
+def test_sizes_are_whole() -> None:
+    assert af.TensorShape([4 / 2, None]).as_list() == [2, None] and af.TensorShape(3.0).as_list() == [3]
+    for sizes in ([2.5], 0.5, [None, np.float64(1.5)]):
+        with pytest.raises(ValueError, match="Ambiguous dimension"):
+            af.TensorShape(sizes)  # type: ignore[arg-type]

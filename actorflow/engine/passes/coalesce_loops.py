@@ -1,8 +1,9 @@
 """Coalescing of loops: a while loop of cheap nodes becomes one node, whose kernel is a tape with jumps.
 
 Inner loops first. A loop keeps its frames where that matters: if a node in it is asynchronous or heavy, writes or reads
-a variable's handle, or is on another device. It also keeps them if its inputs come at different times and something may
-depend on that, or if its primitives are connected in another way than `while_loop` connects them.
+a variable's handle, or is on another device. It also keeps them if its nodes cost more than their tasks would.
+Two more reasons: its inputs come at different times and something may depend on that, or its primitives are connected in
+another way than `while_loop` connects them.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from actorflow.graph.node import Node, TensorId
 Guard: TypeAlias = "frozenset[tuple[TensorId, int]]"
 """The predicates that decide whether a node runs in an iteration, each with the side on which it does."""
 _MOST_MEMBERS = 512
+_FRAMED = 5_000.0
+"""Nanoseconds that a node costs the event loop in each iteration if it has a task or a token."""
+_LARGEST_BODY = 4 * LARGEST_REGION
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,7 @@ class _Loop:
         aliases: dict[TensorId, TensorId] = {TensorId(condition.name, 0): condition.inputs[0]}
         members: list[Node] = []
         exits: list[Node] = []
-        cost = 0.0
+        cost = largest = 0.0
         for node in self._inside:
             if node in merges:
                 self._guards[node.name] = frozenset()
@@ -124,9 +128,10 @@ class _Loop:
                         return None
                     if not mergeable(node) or any(d.is_ref for d in node.dtypes):
                         return None
-                    cost += node_cost(node, self._graph)
+                    own = node_cost(node, self._graph)
+                    cost, largest = cost + own, max(largest, own)
                 members.append(node)
-        if cost > LARGEST_REGION or len(members) > _MOST_MEMBERS:
+        if cost > self._most_cost(largest) or len(members) > _MOST_MEMBERS:
             return None
         if (variables := self._variables(merges)) is None:
             return None
@@ -146,6 +151,13 @@ class _Loop:
                 cost,
             ),
         )
+
+    def _most_cost(self, largest: float) -> float:
+        """The most that an iteration may cost: as much as a region, or what tasks and tokens of its nodes would cost. A member
+        that is for a thread allows no more than a region."""
+        if largest > LARGEST_REGION:
+            return LARGEST_REGION
+        return max(LARGEST_REGION, min(len(self._inside) * _FRAMED, _LARGEST_BODY))
 
     def _ordered_guards(
         self, members: Sequence[Node], body: tuple[TensorId, int]

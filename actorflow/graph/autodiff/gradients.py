@@ -17,8 +17,9 @@ from actorflow.graph.autodiff.branches import Mirror, zeros_of
 from actorflow.graph.autodiff.reasons import NoneGradient
 from actorflow.graph.autodiff.walk import Gradient, Walk, differentiable
 from actorflow.graph.control_flow.context import CondContext, current
-from actorflow.graph.convert import convert_to_tensor, is_symbolic
+from actorflow.graph.convert import convert_to_tensor, graph_of, is_symbolic
 from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.graph.ops.array.constant import ones_like
 from actorflow.graph.ops.array.shape import broadcast_to, reshape, shape
 from actorflow.graph.tensor import Tensor
@@ -66,8 +67,9 @@ def gradients(
         [ 3. 12.]
 
     Args:
-        ys: a tensor or a list of them.
-        xs: a tensor, a variable (for which all its reads count), or a list of them.
+        ys: a tensor or a list of them. A number or a list in place of a tensor becomes a constant.
+        xs: a tensor, a variable (for which all its reads count), or a list of them. A number in place of a tensor becomes a
+            constant, on which no y depends.
         grad_ys: weights of the ys, of their types and of shapes that broadcast to theirs or have as many elements; None, or None
             entries, stand for the weight 1.
         name: the scope of the nodes made; those for node `a/b` are named `gradients/a/b_grad/...`.
@@ -80,7 +82,7 @@ def gradients(
 
     Raises:
         LookupError: an op on the way has no gradient registered, nor is declared to have none.
-        TypeError: an x or y is no tensor, a complex y has no grad_y, or a type does not fit.
+        TypeError: an x or y is None, a name, or can't be a tensor; a complex y has no grad_y, or a type does not fit.
         ValueError: the lengths of ys and grad_ys differ, a shape does not fit, a tensor is of another graph or inside of
             another loop, or `unconnected_gradients` is unknown.
     """
@@ -94,8 +96,9 @@ def gradients(
         )
     if unconnected_gradients not in ("none", "zero"):
         raise ValueError(f"Unknown value for unconnected_gradients: {unconnected_gradients!r}.")
-    y_list = [_as_tensor(y, f"ys[{i}]") for i, y in enumerate(_as_list(ys))]
-    x_list = [_endpoint_owner(x, f"xs[{i}]") for i, x in enumerate(_as_list(xs))]
+    home = graph_of([*_as_list(ys), *_as_list(xs)])
+    y_list = [_as_tensor(y, f"ys[{i}]", home) for i, y in enumerate(_as_list(ys))]
+    x_list = [_endpoint_owner(x, f"xs[{i}]", home) for i, x in enumerate(_as_list(xs))]
     stops = [_endpoint_owner(s, f"stop_gradients[{i}]") for i, s in enumerate(_as_list(stop_gradients))]
     if not y_list:
         return [None] * len(x_list)
@@ -193,7 +196,10 @@ def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _as_tensor(value: Any, what: str) -> Tensor:
+def _as_tensor(value: Any, what: str, graph: Graph | None = None) -> Tensor:
+    """The tensor of an argument. With a `graph` a number or a list becomes a constant there."""
+    if graph is not None and not isinstance(value, (str, bytes, type(None))) and not is_symbolic(value):
+        return convert_to_tensor(value, graph=graph)
     if not is_symbolic(value):
         raise TypeError(
             describe(
@@ -204,7 +210,7 @@ def _as_tensor(value: Any, what: str) -> Tensor:
     return convert_to_tensor(value)
 
 
-def _endpoint_owner(value: Any, what: str) -> Tensor:
+def _endpoint_owner(value: Any, what: str, graph: Graph | None = None) -> Tensor:
     """The tensor whose gradient is meant: for a variable its handle, to which the gradients of all reads go."""
     handle = getattr(value, "handle", None)
-    return handle if isinstance(handle, Tensor) else _as_tensor(value, what)
+    return handle if isinstance(handle, Tensor) else _as_tensor(value, what, graph)

@@ -264,14 +264,30 @@ def test_mistakes(graph: Graph) -> None:
         af.gradients(y, x, grad_ys=[])
     with pytest.raises(TypeError, match=r"xs\[0\] is a tensor"):
         af.gradients(y, "x")
-    with pytest.raises(TypeError, match=r"ys\[0\] is a tensor"):
-        af.gradients(3.0, x)
+    with pytest.raises(TypeError, match=r"ys\[1\] is a tensor"):
+        af.gradients([y, None], x)
+    with pytest.raises(TypeError, match=r"stop_gradients\[0\] is a tensor"):
+        af.gradients(y, x, stop_gradients=[3.0])
     with pytest.raises(ValueError, match="aggregation_method"):
         af.gradients(y, x, aggregation_method=9)
     with Graph().as_default():
         other = af.placeholder(af.float32, [3])
     with pytest.raises(ValueError, match="another graph"):
         af.gradients(y, other)
+
+
+@pytest.mark.parametrize("value", [3.0, 3, np.float32(1), [1.0, 2.0], np.ones([2], np.float32), True])
+async def test_no_y_depends_on_a_plain_value(graph: af.Graph, value: Any) -> None:
+    x = af.constant(2.0)
+    slope, none = af.gradients(x * x, [x, value])
+    assert none is None and af.gradients(value, x) == [None]
+    zero = af.gradients(x * x, [value], unconnected_gradients="zero")
+    added = af.gradients([x * x, [x], 3.0], x)
+    async with af.Session(graph=graph) as session:
+        assert await session.run(slope) == 4.0
+        assert await session.run(added) == [5.0]
+        (zeros,) = await session.run(zero)
+    np.testing.assert_array_equal(zeros, np.zeros_like(value))
 
 
 def test_an_op_without_a_gradient_is_named(graph: Graph) -> None:

@@ -64,6 +64,21 @@ def test_branches_and_inner_loops_are_inside(graph: af.Graph) -> None:
     assert ops_of([total], [x]) == ["_Loop"]
 
 
+@pytest.mark.parametrize(("nodes", "elements", "kept"), [(150, 8_000, False), (8, 8_000, False), (8, 300_000, True)])
+def test_a_body_may_cost_what_the_tasks_of_its_nodes_would(
+    graph: af.Graph, nodes: int, elements: int, kept: bool
+) -> None:
+    x = af.placeholder(af.float32, (elements,), name="x")
+
+    def body(i: af.Tensor, total: af.Tensor) -> Any:
+        for _ in range(nodes):
+            total = total + x
+        return i + 1, total
+
+    _, total = while_loop(lambda i, _: i < 3, body, [0, x])
+    assert ("_Loop" not in ops_of([total], [x])) is kept
+
+
 async def test_a_loop_reads_a_tensor_that_no_cache_holds(graph: af.Graph) -> None:
     x = af.placeholder(af.float32, (1_500, 1_000), name="x")
     _, total = while_loop(lambda i, _: i < 3, lambda i, t: (i + 1, t + x[i, 0]), [0, af.constant(0.0)])

@@ -456,6 +456,15 @@ def test_an_optimizer_of_ones_own(graph: Graph, start: Start) -> None:
         train.Optimizer(False, "")
 
 
+def test_a_tensor_beside_the_variables_has_its_gradient(graph: Graph, start: Start) -> None:
+    v = af.Variable([1.0])
+    twice = v * 2.0
+    pairs = train.GradientDescentOptimizer(0.1).compute_gradients(twice * twice, [v, twice])
+    run = start(graph)
+    run(af.global_variables_initializer())
+    assert [run(slope) for slope, _ in pairs] == [[8.0], [4.0]]
+
+
 def test_mistakes(graph: Graph) -> None:
     v, whole = af.Variable([1.0]), af.Variable([1])
     optimizer = train.GradientDescentOptimizer(0.1)
@@ -477,7 +486,12 @@ def test_mistakes(graph: Graph) -> None:
         (lambda: optimizer.apply_gradients([("x", v)]), TypeError, "Gradient must be a Tensor, IndexedSlices, or None"),
         (lambda: optimizer.apply_gradients([(af.constant([1.0, 2.0]), v)]), ValueError, "not compatible"),
         (lambda: optimizer.compute_gradients(v, [v], gate_gradients=7), ValueError, "gate_gradients must be one of"),
-        (lambda: optimizer.compute_gradients(v, [af.constant(1.0)]), TypeError, "Argument is not a variable"),
+        (lambda: optimizer.compute_gradients(v, [1.0]), TypeError, "Argument is not a variable"),
+        (
+            lambda: optimizer.apply_gradients([(af.constant([1.0]), v * 2.0)]),
+            TypeError,
+            "Argument is not a variable",
+        ),
         (lambda: train.AdagradOptimizer(0.1, 0.0), ValueError, "must be positive"),
     ):
         with pytest.raises(error, match=message):

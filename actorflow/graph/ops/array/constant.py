@@ -56,7 +56,8 @@ def constant(
     Args:
         value: a number, text, a truth value, a numpy array, or nested lists of them.
         dtype: its element type; by default that of a numpy array, float32 for Python floats, int32 for ints.
-        shape: the value is filled up to it with its last element.
+        shape: the value is filled up to it with its last element. With a size of 0 the tensor is empty whatever the value,
+            and of type float32 unless `dtype` is given.
         verify_shape: the value has to have exactly this shape.
 
     Raises:
@@ -65,16 +66,23 @@ def constant(
     """
     if isinstance(value, Tensor):
         raise TypeError(f"{value.name} is a tensor already, so it can't be made a constant.")
-    array = as_array(value, None if dtype is None else dtypes.as_dtype(dtype))
-    if shape is not None:
-        array = _filled(array, shape, verify_shape)
+    kind = None if dtype is None else dtypes.as_dtype(dtype)
+    if shape is not None and value is not None and _is_empty(shape) and not isinstance(value, (np.ndarray, np.generic)):
+        sizes: Any = shapes.as_shape(shape)
+        array = np.empty(sizes, (kind or dt.float32).numpy_dtype)  # no element of the value is needed
+    else:
+        array = as_array(value, kind)
+        if shape is not None:
+            array = _filled(array, shape, verify_shape)
     attrs = {"value": array, "dtype": dtypes.as_dtype(array.dtype)}
     return get_default_graph().create_op("Const", (), attrs, name).outputs[0]
 
 
-def _filled(array: Any, shape: ShapeLike, verify: bool) -> Any:
-    import numpy as np
+def _is_empty(shape: ShapeLike) -> bool:
+    return shapes.num_elements(shapes.as_shape(shape)) == 0
 
+
+def _filled(array: Any, shape: ShapeLike, verify: bool) -> Any:
     target = shapes.as_shape(shape)
     size = shapes.num_elements(target)
     if target is None or size is None:
@@ -232,7 +240,7 @@ def _zero(dtype: DType) -> Any:
 
 def _constant_of(shape_like: Any, value: Any, dtype: DType, name: str | None, default: str) -> Tensor:
     with composite(name, default, shape_like) as scope:
-        dims = convert_to_tensor(shape_like, preferred_dtype=dt.int32)
+        dims = convert_to_tensor(_whole(shape_like), preferred_dtype=dt.int32)
         sizes = known_value(dims)
         if dims.static_shape == ():
             dims = reshape(dims, [-1])
@@ -241,6 +249,16 @@ def _constant_of(shape_like: Any, value: Any, dtype: DType, name: str | None, de
             array = np.full(sizes, value, dtype.numpy_dtype)
             return convert_to_tensor(array, dtype, scope, graph=dims.graph)
         return fill(dims, np.asarray(value, dtype.numpy_dtype), name=scope)
+
+
+def _whole(shape_like: Any) -> Any:
+    """Sizes as integers where Python's division gave them as floats: `zeros([4 / 2])`."""
+    sizes = shape_like if isinstance(shape_like, (list, tuple)) else [shape_like]
+    if any(isinstance(size, (bool, float, np.floating)) for size in sizes):
+        return [
+            int(size) if isinstance(size, (bool, float, np.floating)) and size == int(size) else size for size in sizes
+        ]
+    return shape_like
 
 
 # ---- a default for what may be fed

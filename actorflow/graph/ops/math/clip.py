@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.ops.array.constant import constant
 from actorflow.graph.ops.building import composite
 from actorflow.graph.ops.math.arithmetic import add_n, maximum, minimum, multiply, realdiv
 from actorflow.graph.ops.math.elementwise import is_finite, sqrt, square
@@ -83,8 +84,8 @@ def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None 
 
 
 @public("af", "af.linalg")
-def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor | None:
-    """The Euclidean norm of all `t_list` together (`tf.global_norm`): a scalar, or None where all entries are None.
+def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
+    """The Euclidean norm of all `t_list` together (`tf.global_norm`): a scalar, 0 where all entries are None.
 
     Example:
         >>> af.global_norm([[3.0, 0.0], [4.0]])
@@ -98,7 +99,7 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor | None
     """
     tensors = _values(t_list)
     if not tensors:
-        return None
+        return constant(0.0, name=name or "global_norm")
     with composite(name, "global_norm", *tensors) as scope:
         return sqrt(add_n([reduce_sum(square(t)) for t in tensors]), name=scope)
 
@@ -106,7 +107,7 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor | None
 @public("af")
 def clip_by_global_norm(
     t_list: Sequence[Any], clip_norm: TensorLike, use_norm: TensorLike | None = None, name: str | None = None
-) -> tuple[list[Any], Tensor | None]:
+) -> tuple[list[Any], Tensor]:
     """`t_list`, all scaled by one factor so that their `global_norm` is at most `clip_norm` (`tf.clip_by_global_norm`).
 
     Example:
@@ -127,10 +128,9 @@ def clip_by_global_norm(
     """
     tensors = _values(t_list)
     if not tensors:
-        return list(t_list), None if use_norm is None else convert_to_tensor(use_norm)
+        return list(t_list), global_norm(t_list) if use_norm is None else convert_to_tensor(use_norm)
     with composite(name, "clip_by_global_norm", *tensors):
         norm = global_norm(t_list) if use_norm is None else convert_to_tensor(use_norm, tensors[0].dtype)
-        assert norm is not None
         unit = convert_to_tensor(1, norm.dtype)
         scale = minimum(unit / norm, unit / clip_norm) * clip_norm
         scale = where_v2(is_finite(norm), scale, float("nan"))

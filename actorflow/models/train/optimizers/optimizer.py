@@ -158,7 +158,8 @@ class Optimizer(UpdateApplication):
 
         Args:
             loss: a floating-point tensor, the sum of whose elements is minimised; in eager execution a function that gives it.
-            var_list: the variables, or a single variable; all trainable variables of the loss's graph unless given.
+            var_list: the variables, or a single variable; all trainable variables of the loss's graph unless given. A
+                tensor among them gets its gradient too, but can't be updated.
             gate_gradients: GATE_GRAPH makes all gradients available at once. In TensorFlow GATE_OP keeps a variable
                 from being changed while another gradient of the same op still reads it; here a read is a snapshot that
                 no change touches, so GATE_OP adds nothing to GATE_NONE.
@@ -168,8 +169,8 @@ class Optimizer(UpdateApplication):
 
         Raises:
             ValueError: there is no variable, or `gate_gradients` is not one of the three.
-            TypeError: `loss` or a variable does not have a floating-point type, or an entry of `var_list` is not a
-                variable.
+            TypeError: `loss` or a variable does not have a floating-point type, or an entry of `var_list` is neither a
+                variable nor a tensor.
         """
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise ValueError(
@@ -199,7 +200,7 @@ class Optimizer(UpdateApplication):
                 )
             )
         for variable in variables:
-            if not isinstance(variable, Variable):
+            if not isinstance(variable, (Variable, Tensor)):
                 raise TypeError(f"Argument is not a variable: {variable!r:.80}")
         slopes = gradients(
             loss,
