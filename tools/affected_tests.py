@@ -99,9 +99,10 @@ def _dotted(node: ast.expr) -> str:
 def _public(index: Path) -> Iterator[tuple[str, str]]:
     """Public names as programs write them, each with the module that it is from."""
     for node in ast.walk(ast.parse(index.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.AnnAssign) and node.value is not None and getattr(node.target, "id", "") == "NAMES":
-            for space, places in ast.literal_eval(node.value).items():
-                yield from ((f"{space}.{name}", place.partition(":")[0]) for name, place in places.items())
+        if isinstance(node, ast.AnnAssign) and node.value is not None and getattr(node.target, "id", "") == "MODULES":
+            for space, modules in ast.literal_eval(node.value).items():
+                for module, entries in modules.items():
+                    yield from ((f"{space}.{entry.partition(':')[0]}", module) for entry in entries.split())
 
 
 if __name__ == "__main__":
