@@ -176,12 +176,17 @@ def table(places: dict[str, Places], summary: str) -> str:
             module, colon, inner = names[name].partition(":")
             modules[module].append(f"{name}{colon}{inner}")
         for module in sorted(modules):
-            first, *rest = textwrap.wrap(" ".join(modules[module]), 110 - len(module), break_on_hyphens=False)
-            rest = textwrap.wrap(" ".join(rest), 110, break_on_hyphens=False)
+            first, *rest = _wrapped(modules[module], 110 - len(module))
+            rest = _wrapped(rest, 110)
             lines.append(f'        "{module}": "{first}"' + ("" if rest else ","))
             lines += [f'            " {line}"' + ("," if line is rest[-1] else "") for line in rest]
         lines += ["    },"] if names else []
     return "\n".join([*lines, "}", "", "NAMES: dict[str, dict[str, str]] = " + _EXPANDED])
+
+
+def _wrapped(words: Iterable[str], width: int) -> list[str]:
+    """Words in lines of a width. A longer word has a line of its own, for two halves would be two names."""
+    return textwrap.wrap(" ".join(words), width, break_on_hyphens=False, break_long_words=False)
 
 
 def stub(names: Places, document: str, version: bool, made: Mapping[str, MadeFunction]) -> str:

@@ -323,6 +323,18 @@ def test_what_is_made_from_marks(sources: Callable[[str], Path]) -> None:
     assert '"CPU": "a.b:C"' in files["actorflow/base/registry/standard.py"]
 
 
+def test_an_index_has_each_name_at_its_place() -> None:
+    """However long names and modules are: a line that is full breaks between two names."""
+    places = {
+        "af": {f"{'name' * 15}{number}": "module" * 12 + kind for number, kind in enumerate(["", ":", ":inner"])},
+        "af.nn": {"short": "actorflow.nn:long", "nn": "actorflow.nn:", "long": "actorflow.nn"},
+        "af.empty": {},
+    }
+    index: dict[str, Any] = {}
+    exec(public_names.table(places, "Names"), index)
+    assert index["NAMES"] == places
+
+
 def test_a_function_that_is_made_of_a_class_has_the_arguments_of_its_constructor(
     sources: Callable[[str], Path],
 ) -> None:
