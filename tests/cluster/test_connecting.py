@@ -128,6 +128,21 @@ async def test_a_link_is_not_taken_for_that_to_another_address() -> None:
         assert await worker.links.to(ps.task, ps.target.address) is link
 
 
+async def test_links_to_two_addresses_of_a_task_stay_beside_each_other() -> None:
+    """A caller with the one address and a caller with the other take turns: neither opens a link again, and ended links go."""
+    async with servers({"ps": 1, "worker": 1}, "zmq") as (ps, worker):
+        addresses = [ps.target.address, ps.target.address.replace("127.0.0.1", "localhost")]
+        links = [await worker.links.to(ps.task, address) for address in addresses]
+        assert links[0] is not links[1]
+        for _ in range(3):
+            assert [await worker.links.to(ps.task, address) for address in addresses] == links
+        assert len(ps.links.accepted) == 2
+        links[0].close()
+        links[1].close()
+        again = await worker.links.to(ps.task, addresses[0])
+        assert [link for (task, _), link in worker.links.outbound.items() if task == ps.task] == [again]
+
+
 async def try_to_reach(links: Links, task: str, address: str) -> None:
     """Fails, after a long time."""
     with pytest.raises(errors.UnavailableError):

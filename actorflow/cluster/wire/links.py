@@ -43,10 +43,8 @@ class TaskLink:
     """The way to one peer. `control` is the channel that was authenticated, and tells whether the peer lives; `tokens`
     carries tensors, and the requests of `rpc` too; `about` is what the peer said of itself."""
 
-    def __init__(self, channel: Channel, address: str = "") -> None:
+    def __init__(self, channel: Channel) -> None:
         self.control = channel
-        self.address = address
-        """The address of the peer; "" for a link that the peer has opened."""
         self.tokens = channel
         self.about: Mapping[str, Any] = {}
         self.rpc = Rpc(channel)
@@ -158,7 +156,7 @@ def _another(address: str, link: TaskLink, task: str) -> OpError:
 
 
 class Links:
-    """The links of a process: those that it opened, by task, and those that were opened to it, by identity."""
+    """The links of a process: those that it opened, by task and address, and those that were opened to it, by identity."""
 
     def __init__(
         self,
@@ -168,7 +166,7 @@ class Links:
         root: BackgroundTasks | None = None,
     ) -> None:
         self.me = me
-        self.outbound: dict[str, TaskLink] = {}
+        self.outbound: dict[tuple[str, str], TaskLink] = {}
         self.inbound: dict[ProcessIdentity, TaskLink] = {}
         self.sharing: Sequence[SharingDevice] = ()
         """The devices here whose memory peers on this host may read."""
@@ -203,8 +201,8 @@ class Links:
         timeout: float = CONNECT_SECONDS,
         progress: Callable[[str], object] | None = None,
     ) -> TaskLink:
-        """The link to `task`, opened now unless a link is alive. A task that follows another under its name has another address:
-        the link to the former process is not taken for it, and no caller waits until the former address is given up.
+        """The link to `task` at an address, opened now unless it is alive. A task that follows another under its name has another
+        address: the link to the former process is not taken for it, and no caller waits until the former address is given up.
 
         Raises:
             errors.UnavailableError: it is not reached in time.
@@ -214,8 +212,8 @@ class Links:
         opening: _Opening | None = None
         try:
             while True:
-                link = self.outbound.get(task)
-                if link is not None and link.alive and link.address == address:
+                link = self.outbound.get((task, address))
+                if link is not None and link.alive:
                     return link
                 opening = self._opening.get((task, address))
                 if opening is None:
@@ -229,7 +227,9 @@ class Links:
             failure = None
             try:
                 opened = await self._open(task, address, key, timeout, opening.tell)
-                self.outbound[task] = opened
+                for place in [place for place, link in self.outbound.items() if place[0] == task and not link.alive]:
+                    del self.outbound[place]
+                self.outbound[task, address] = opened
                 return opened
             except OpError as error:
                 failure = error
@@ -247,7 +247,7 @@ class Links:
     ) -> TaskLink:
         control = self.endpoints.control
         channel = await control.connect(address, key=key, timeout=timeout, progress=progress)
-        link = TaskLink(channel, address)
+        link = TaskLink(channel)
         link.rpc.start()
         try:
             epoch = 0 if self._serve is None else control.epoch
