@@ -22,6 +22,7 @@ ODD: dict[str, tuple[dict[str, Any], list[str] | str]] = {
     "two choices": ({"n": 2}, ["bcde", "bcde"]),
     "best of as many": ({"n": 2, "best_of": 2}, ["bcde", "bcde"]),
     "best of one, n null": ({"n": None, "best_of": 1}, ["bcde"]),
+    "best of none": ({"best_of": 0}, "'best_of' is not known"),
     "best of more": ({"best_of": 3}, "'best_of' is not known"),
     "no choices": ({"n": 0}, "'n' is a whole number from 1 to 16"),
     "a stop": ({"stop": "d"}, ["bc"]),

@@ -22,6 +22,8 @@ PATH = "/v1/completions"
 _MOST_CHOICES = 16
 _ABSENT = frozenset(("best_of", "logprobs", "suffix", "presence_penalty", "frequency_penalty", "logit_bias"))
 """Fields that may be there with a value that asks for nothing."""
+_COUNTS = frozenset(("best_of", "logprobs"))
+"""Those of them for which 0 asks for something."""
 _FIELDS = _ABSENT | frozenset(
     ("model", "prompt", "max_tokens", "temperature", "top_p", "top_k", "n", "stream", "stream_options", "stop")
     + ("seed", "echo", "user")
@@ -75,7 +77,8 @@ def begin(engine: GenerationEngine, content: dict[str, Any], timeout: float | No
         raise InvalidArgumentError(f"The field 'n' is a whole number from 1 to {_MOST_CHOICES}.")
     for name in sorted(_ABSENT):
         value = content.get(name)
-        asks_nothing = value in (None, 0, {}, "") and (name != "logprobs" or value is None or value is False)
+        is_absent = value is None or value is False
+        asks_nothing = is_absent if name in _COUNTS else is_absent or value in (0, {}, "")
         if not asks_nothing and not (name == "best_of" and value == count):
             raise InvalidArgumentError(f"The field {name!r} is not known to models here; leave it out.")
     options = content.get("stream_options") or {}
