@@ -400,12 +400,16 @@ def test_the_parameters_of_a_kernel_are_those_of_its_signature() -> None:
     def gathered(*rest: Any) -> Any:
         return rest
 
+    def named_behind(*rest: Any, xp: Any) -> Any:
+        return xp
+
     @functools.wraps(by_name)
     def wrapped(*arguments: Any, **keywords: Any) -> Any:
         return by_name(*arguments, **keywords)
 
-    functions = [entry.function for op in (*kernel._KERNELS, *kernel._FROM_LIBRARIES) for entry in kernel._KERNELS[op]]
-    for function in (*functions, by_name, gathered, wrapped, lambda: None, lambda *, times: times, opens):
+    tables = (kernel._KERNELS, kernel._FROM_LIBRARIES)
+    functions = [entry.function for table in tables for entries in table.values() for entry in entries]
+    for function in (*functions, by_name, gathered, named_behind, wrapped, lambda: None, lambda *, times: times, opens):
         parameters = list(inspect.signature(function).parameters.values())
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         assert kernel._parameters(function) == (

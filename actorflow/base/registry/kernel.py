@@ -228,7 +228,8 @@ def _parameters(function: Callable[..., Any]) -> _Parameters:
         code, names = function.__code__, function.__code__.co_varnames
         most, end = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
         is_open = bool(code.co_flags & inspect.CO_VARARGS)
-        first = names[0] if end or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) else None
+        place = end if is_open and not most else 0  # the code has `*rest` behind the keywords
+        first = names[place] if end or is_open or code.co_flags & inspect.CO_VARKEYWORDS else None
         return _Parameters(first, most - len(function.__defaults__ or ()), most, is_open, names[most:end])
     parameters = inspect.signature(function).parameters
     values = parameters.values()
