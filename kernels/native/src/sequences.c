@@ -7,7 +7,8 @@
  */
 
 enum { SEQUENCE_PIECE = 1 };
-static const double LEAST_SHARE = 1e-200; /* of the most probable states in both directions; what is lost is below 1e-300 of these */
+static const double LEAST_SHARE = 1e-200; /* of the most probable states in both directions; what is lost is below 1e-227 of these */
+static const double LEAST_LARGEST = 1e-80; /* a product below 1e-307 is not exact, and then is below 1e-227 of the largest */
 
 typedef struct {
     const void *logits;  /* [time, batch, classes] */
@@ -19,10 +20,11 @@ typedef struct {
     int *failed; /* 1 where a sequence is left to Python, 2 without memory */
 } Sequences;
 
-/* Divides by the largest, and gives it. */
+/* Divides by the largest, and gives it; 0 where it is too small for that. */
 static double scaled(double *x, int64_t count) {
     double most = 0;
     for (int64_t i = 0; i < count; i++) most = x[i] > most ? x[i] : most;
+    if (most < LEAST_LARGEST) return 0;
     double factor = 1 / most;
     for (int64_t i = 0; i < count; i++) x[i] *= factor;
     return most;

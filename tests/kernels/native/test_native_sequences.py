@@ -81,6 +81,22 @@ def test_improbable_states_are_not_lost(scale: float, seed: int) -> None:
     agrees(peaks, labels, np.full(3, 400, "i4"), False, True, False, told=(seed, scale))
 
 
+def test_a_state_that_underflows_may_be_the_best_later() -> None:
+    """At first it is 1e-20 of a state that comes to nothing: the product of both directions does not tell that it was lost."""
+    logits = np.array([[-748, -2000, 0, -702], [-345, 0, -1, -345], [-1, 0, -1, -1]], "f8")[:, None]
+    agrees(logits, [[0, 1]], np.array([3], "i4"), False, True, False, told="a state that underflows")
+    agrees(logits[::-1], [[1, 0]], np.array([3], "i4"), False, True, False, told="from behind")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_logits_at_the_bounds_of_float64(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for number in range(300):
+        logits = rng.normal(size=(12, 1, 5)) * rng.uniform(150, 450)
+        labels = [rng.integers(0, 4, 4).tolist()]
+        agrees(logits, labels, np.array([12], "i4"), False, True, False, told=(seed, number))
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("place", [(0, 0, 0), (3, 1, 4), (5, 0, 2)])
 def test_logits_that_are_not_finite_are_left_to_numpy(value: float, place: tuple[int, int, int]) -> None:
