@@ -673,3 +673,15 @@ async def test_metrics_tell_the_view_and_the_members_by_job() -> None:
     assert 'actorflow_cluster_view{task="/job:worker/task:0"} 3' in text
     assert 'actorflow_cluster_members{task="/job:worker/task:0",job="worker"} 3' in text
     assert 'actorflow_cluster_members{task="/job:worker/task:0",job="ps"} 1' in text
+
+
+async def test_a_task_that_leaves_before_its_master_has_reached_it_is_forgotten() -> None:
+    """The master tries again in a while; the task may be gone by then."""
+    task, address = "/job:worker/task:9", "local://left:1"
+    async with af.Server({"worker": ["local://first:1"]}, "worker", 0, transport="local") as server:
+        master = server.master
+        master._addresses[task] = address
+        async with anyio.create_task_group() as group:
+            group.start_soon(master._follow_later, task, address)
+            await anyio.wait_all_tasks_blocked()
+            del master._addresses[task]

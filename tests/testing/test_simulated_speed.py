@@ -160,4 +160,9 @@ def test_a_receiver_that_has_started_again_counts_from_its_start() -> None:
 @pytest.mark.parametrize("factor", [1.0, 0.0, -3.0, float("nan")])
 def test_a_factor_that_makes_all_tasks_slow_is_refused(factor: float) -> None:
     with pytest.raises(af.errors.InvalidArgumentError, match="slow_factor"):
-        SlowTasks(factor)
+        Rules(slow_factor=factor)
+
+
+def test_a_policy_that_would_end_slow_tasks_for_good_is_refused() -> None:
+    with pytest.raises(af.errors.InvalidArgumentError, match="never started again"):
+        RestartPolicy(when="never", replaces_slow=True)

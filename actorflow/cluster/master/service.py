@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import math
 from collections.abc import Awaitable, Callable, Mapping
@@ -118,16 +119,16 @@ class MasterService:
 
     async def _follow_later(self, task: str, address: str) -> None:
         """Gives the devices of a task that has joined to the sessions as soon as it is reached, if it is still a member."""
-        while self._addresses.get(task) == address:
+        link: TaskLink | None = None
+        while link is None:
             await anyio.sleep(_AGAIN_SECONDS)
-            try:
+            if self._addresses.get(task) != address:
+                return
+            with contextlib.suppress(OpError):
                 link = await self._tasks.link(task)
-            except OpError:
-                continue
-            if self._addresses.get(task) == address:
-                for session, _ in list(self.sessions.values()):
-                    await session.follow({task: link})
-            return
+        if self._addresses.get(task) == address:
+            for session, _ in list(self.sessions.values()):
+                await session.follow({task: link})
 
     def begin_epoch(self, why: str) -> None:
         """Ends the links of all clients; they connect again. The supervisor of the new epoch says where variables are."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from actorflow.errors import InvalidArgumentError
 from actorflow.public import public
 
 
@@ -39,11 +40,20 @@ class Rules:
         look_seconds: the pause between two looks at a task.
         slow_factor: with `Supervisor(replicas=...)`, a task is slow that takes this many times as long for a logical worker as
             the median of the other tasks.
+
+    Raises:
+        InvalidArgumentError: `slow_factor` is not above 1.
     """
 
     busy_seconds: float = 3.0
     look_seconds: float = 0.5
     slow_factor: float = 3.0
+
+    def __post_init__(self) -> None:
+        if not self.slow_factor > 1:
+            raise InvalidArgumentError(
+                f"Rules(slow_factor={self.slow_factor}): a slow task takes more than 1 times as long as others."
+            )
 
     @property
     def late_seconds(self) -> float:

@@ -11,8 +11,6 @@ from statistics import median
 
 import anyio
 
-from actorflow.errors import InvalidArgumentError
-
 SPAN_SECONDS = 5.0
 _LEAST_SHARE = 0.1
 """A task is no burden if others have waited for it for a smaller share of the time."""
@@ -27,14 +25,9 @@ class SlowTasks:
 
     Args:
         factor: a slow task takes at least this many times as long for a logical worker as the median of the other tasks.
-
-    Raises:
-        InvalidArgumentError: the factor is not above 1.
     """
 
     def __init__(self, factor: float) -> None:
-        if not factor > 1:
-            raise InvalidArgumentError(f"slow_factor={factor}: a slow task takes more than 1 times as long as others.")
         self._factor = factor
         self._before: dict[str, dict[str, float]] = {}
         self._suspects: frozenset[str] = frozenset()

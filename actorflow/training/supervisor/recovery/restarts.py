@@ -39,7 +39,7 @@ class RestartPolicy:
             cluster, once its variables are elsewhere; its scheduler starts another task.
 
     Raises:
-        InvalidArgumentError: `when` is none of these.
+        InvalidArgumentError: `when` is none of these, or is "never" though slow tasks are to be replaced.
     """
 
     most: int = 5
@@ -53,6 +53,11 @@ class RestartPolicy:
     def __post_init__(self) -> None:
         if self.when not in get_args(When):
             raise InvalidArgumentError(f"RestartPolicy(when={self.when!r}): write one of {', '.join(get_args(When))}.")
+        if self.replaces_slow and self.when == "never":
+            raise InvalidArgumentError(
+                "RestartPolicy(when='never', replaces_slow=True): a slow task would be ended and never started again.",
+                hint="when='on-failure' starts the tasks again that the supervisor ends.",
+            )
 
     def restarts(self, in_order: bool) -> bool:
         """Whether a task is started again after it has ended, in good order or by a failure.
