@@ -648,6 +648,7 @@ class Connections:
             "resident_bytes": 5,
             "kernels": ["a node"],
             "devices": [{"live_bytes": 6}, {"live_bytes": 7}],
+            "links": [{"peer": "/job:worker/task:0", "awaited_seconds": seconds} for seconds in (1.0, 0.5)],
         }
 
     async def to(self, *arguments: Any, **options: Any) -> Any:
@@ -687,6 +688,7 @@ def watched(
         )
         monitor.start()
         await anyio.sleep(5)
+        assert monitor.waits == {"/job:ps/task:0": {"/job:worker/task:0": 1.5}}
         what(links, of)
         await anyio.sleep(5)
         report = monitor.report("/job:ps/task:0")
