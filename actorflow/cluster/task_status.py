@@ -43,6 +43,7 @@ def link_status(link: TaskLink, direction: str) -> dict[str, Any]:
         "credit_bytes": statistics.credit,
         "waits": statistics.waits,
         "wait_seconds": statistics.wait_seconds,
+        "awaited_tokens": sum(count.waits for count in statistics.received.values()),
         "awaited_seconds": sum(count.wait_seconds for count in statistics.received.values()),
         "dropped": statistics.dropped_old + statistics.dropped_twice,
         "round_trip": link.control.statistics().round_trip,

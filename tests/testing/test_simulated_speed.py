@@ -17,7 +17,7 @@ from actorflow.cluster.server import Server
 from actorflow.graph.ops.shape_rules import unchanged
 from actorflow.supervisor import ReplicasMapped, RestartPolicy, Rules, StepAborted, TaskSlow
 from actorflow.testing import World, simulate
-from actorflow.training.supervisor.slow_tasks import SlowTasks
+from actorflow.training.supervisor.slow_tasks import SlowTasks, TaskWaits
 
 CLUSTER = {"ps": ["ps0:1"], "worker": ["w0:1", "w1:1"]}
 FOUNDERS = {"ps0": ("ps", 0), "w0": ("worker", 0), "w1": ("worker", 1)}
@@ -105,11 +105,11 @@ def slow_tasks(results: dict[str, Any]) -> list[TaskSlow]:
 def test_a_slow_task_is_told_once() -> None:
     results = run({SLOW: 0.5})
     (event,) = slow_tasks(results)
-    assert event.task == "/job:worker/task:2" and 4 < event.factor < 6
+    assert event.task == "/job:worker/task:2" and 7 < event.factor < 8
     assert event.task in results["tasks"], "it was not asked to leave"
 
 
-@pytest.mark.parametrize(("joiners", "factor"), [({SPARE: 0.5}, 3.0), ({SLOW: 0.5}, 7.0)])
+@pytest.mark.parametrize(("joiners", "factor"), [({SPARE: 0.5}, 3.0), ({SLOW: 0.5}, 9.0)])
 def test_tasks_that_are_not_slow_by_the_factor_are_not_told(joiners: dict[str, float], factor: float) -> None:
     assert not slow_tasks(run(joiners, factor=factor))
 
@@ -126,35 +126,50 @@ def test_a_slow_task_is_replaced_where_that_is_asked() -> None:
 # ---- the comparison
 
 
+@pytest.mark.parametrize("tensors", [1, 100])
 @pytest.mark.parametrize(
     ("waits", "replicas", "slow"),
     [
         ({"ps": {"a": 1.0, "b": 1.0, "c": 4.0}}, {"a": (0,), "b": (1,), "c": (2,)}, {"c": 4.0}),
         ({"ps": {"a": 1.0, "b": 1.0, "c": 2.9}}, {"a": (0,), "b": (1,), "c": (2,)}, {}),
         ({"ps": {"a": 1.0, "b": 1.0, "c": 4.0}}, {"a": (0,), "b": (1,), "c": (2, 3, 4, 5)}, {}),
-        ({"ps": {"a": 1.0, "c": 4.0}, "qs": {"a": 0.2, "b": 1.0}}, {"a": (0,), "b": (1,), "c": (2,)}, {"c": 4.0}),
-        ({"ps": {"c": 4.0}}, {"a": (0,), "b": (1,), "c": (2,)}, {"c": 40.0}),
+        ({"ps": {"a": 2.0, "c": 4.0}, "qs": {"a": 1.0, "b": 1.0}}, {"a": (0,), "b": (1,), "c": (2,)}, {"c": 4.0}),
+        ({"ps": {"c": 4.0}}, {"a": (0,), "b": (1,), "c": (2,)}, {}),
         ({"ps": {"a": 0.01, "b": 0.01, "c": 0.9}}, {"a": (0,), "b": (1,), "c": (2,)}, {}),
         ({"ps": {"c": 4.0}}, {"c": (0, 1, 2)}, {}),
+        ({"ps": {"a": 1.0, "b": 5.0}, "b": {"c": 4.0}}, {"a": (0,), "b": (1,), "c": (2,)}, {"c": 4.0}),
+        ({"a": {"c": 4.0}, "b": {"a": 5.0}, "c": {"b": 0.5}}, {"a": (0,), "b": (1,), "c": (2,)}, {}),
         ({"c": {"c": 4.0}}, {"a": (0,), "c": (1,)}, {}),
         ({}, {"a": (0,), "c": (1,)}, {}),
         ({"ps": {"a": 1.0}}, {}, {}),
     ],
 )
 def test_a_task_is_slow_if_others_wait_for_each_of_its_logical_workers(
-    waits: dict[str, dict[str, float]], replicas: dict[str, tuple[int, ...]], slow: dict[str, float]
+    waits: dict[str, dict[str, float]], replicas: dict[str, tuple[int, ...]], slow: dict[str, float], tensors: int
 ) -> None:
     judge = SlowTasks(3.0)
-    assert judge.look(waits, replicas, 10.0) == {}, "one span of time says nothing"
-    twice = {receiver: {task: 2 * seconds for task, seconds in rows.items()} for receiver, rows in waits.items()}
-    assert judge.look(twice, replicas, 10.0) == pytest.approx(slow)
-    assert judge.look(twice, replicas, 10.0) == {}, "nobody has waited since"
+    assert judge.look(waited(waits, 1, tensors), replicas, 10.0) == {}, "one span of time says nothing"
+    assert judge.look(waited(waits, 2, tensors), replicas, 10.0) == pytest.approx(slow)
+    assert judge.look(waited(waits, 2, tensors), replicas, 10.0) == {}, "nobody has waited since"
+
+
+def waited(waits: dict[str, dict[str, float]], spans: int, tensors: int) -> dict[str, TaskWaits]:
+    """Waits for several tensors in each of ten steps a span of time, at the same time."""
+    names = {"a", "b", "c", *waits}
+    return {
+        receiver: TaskWaits(
+            10 * spans,
+            {task: 10 * tensors * spans for task in waits.get(receiver, {})},
+            {task: tensors * seconds * spans for task, seconds in waits.get(receiver, {}).items()},
+        )
+        for receiver in names
+    }
 
 
 def test_a_receiver_that_has_started_again_counts_from_its_start() -> None:
     judge, replicas = SlowTasks(3.0), {"a": (0,), "c": (1,)}
-    judge.look({"ps": {"a": 50.0, "c": 200.0}}, replicas, 10.0)
-    assert judge.look({"ps": {"a": 1.0, "c": 4.0}}, replicas, 10.0) == {"c": 4.0}
+    judge.look(waited({"ps": {"a": 1.0, "c": 4.0}}, 50, 1), replicas, 10.0)
+    assert judge.look(waited({"ps": {"a": 1.0, "c": 4.0}}, 1, 1), replicas, 10.0) == {"c": 4.0}
 
 
 @pytest.mark.parametrize("factor", [1.0, 0.0, -3.0, float("nan")])

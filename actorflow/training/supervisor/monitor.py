@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -20,6 +21,7 @@ from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTask
 from actorflow.errors import FailedPreconditionError, OpError, UnavailableError
 from actorflow.training.supervisor.events import DeathReport
 from actorflow.training.supervisor.liveness import Connected, Ended, Life, Polled, Rules, Seen, State, observe
+from actorflow.training.supervisor.slow_tasks import TaskWaits
 
 _LOG = get_logger("supervisor")
 _POLL_SECONDS = 1.0
@@ -43,7 +45,7 @@ class _Watched:
     last_node: str | None = None
     leaving: bool = False
     report: DeathReport | None = None
-    waits: dict[str, float] = field(default_factory=dict)
+    waits: TaskWaits | None = None
     again: anyio.Event | None = None
     """Set when the task was started again; until then no one answers there who should be listened to."""
 
@@ -156,9 +158,10 @@ class Monitor:
         return [task for task, watched in self._tasks.items() if watched.leaving]
 
     @property
-    def waits(self) -> dict[str, dict[str, float]]:
-        """The seconds that each task has waited for tokens of its peers so far, by the names of both."""
-        return {task: watched.waits for task, watched in self._tasks.items() if watched.life.is_up}
+    def waits(self) -> dict[str, TaskWaits]:
+        """The waits of each task for tokens of its peers so far."""
+        watched = {task: watched.waits for task, watched in self._tasks.items() if watched.life.is_up}
+        return {task: waits for task, waits in watched.items() if waits is not None}
 
     def report(self, task: str) -> DeathReport | None:
         """How the task was lost last."""
@@ -318,7 +321,7 @@ class Monitor:
             watched.leaving = bool(status.get("leaving"))
             self._on_epoch(task, int(status["epoch"]))
             watched.last_node = next(iter(status["kernels"]), None)
-            watched.waits = _waits_by_peer(status["links"])
+            watched.waits = _waits(status)
             watched.tensor_bytes = sum(device["live_bytes"] for device in status["devices"])
             await anyio.sleep(_POLL_SECONDS)
 
@@ -366,9 +369,11 @@ def is_loss(before: Life, after: Life) -> bool:
     return after.state is State.LOST and before.state is not State.LOST
 
 
-def _waits_by_peer(links: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """The seconds that a task has waited for tokens of each peer, from the links in its status."""
-    waits: dict[str, float] = {}
-    for link in links:
-        waits[link["peer"]] = waits.get(link["peer"], 0.0) + float(link.get("awaited_seconds", 0.0))
-    return waits
+def _waits(status: Mapping[str, Any]) -> TaskWaits:
+    """The waits of a task for tokens of each peer, from its status."""
+    tokens, seconds = Counter[str](), dict[str, float]()
+    for link in status["links"]:
+        peer = link["peer"]
+        tokens[peer] += link.get("awaited_tokens", 0)
+        seconds[peer] = seconds.get(peer, 0.0) + link.get("awaited_seconds", 0.0)
+    return TaskWaits(status["steps"], dict(tokens), seconds)

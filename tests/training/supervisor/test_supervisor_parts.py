@@ -37,6 +37,7 @@ from actorflow.training.supervisor.recovery.failure_classifier import FailureCla
 from actorflow.training.supervisor.recovery.manager import STEPS, RecoveryManager
 from actorflow.training.supervisor.recovery.restarts import Restarts
 from actorflow.training.supervisor.recovery.run_gate import RunGate
+from actorflow.training.supervisor.slow_tasks import TaskWaits
 
 LOST = UnavailableError("the worker is gone")
 UP, DOWN = Life(State.LIVE, incarnation=1), Life(State.LOST, incarnation=1)
@@ -648,7 +649,11 @@ class Connections:
             "resident_bytes": 5,
             "kernels": ["a node"],
             "devices": [{"live_bytes": 6}, {"live_bytes": 7}],
-            "links": [{"peer": "/job:worker/task:0", "awaited_seconds": seconds} for seconds in (1.0, 0.5)],
+            "links": [
+                {"peer": "/job:worker/task:0", "awaited_tokens": tokens, "awaited_seconds": seconds}
+                for tokens, seconds in ((2, 1.0), (1, 0.5))
+            ],
+            "steps": 7,
         }
 
     async def to(self, *arguments: Any, **options: Any) -> Any:
@@ -688,7 +693,7 @@ def watched(
         )
         monitor.start()
         await anyio.sleep(5)
-        assert monitor.waits == {"/job:ps/task:0": {"/job:worker/task:0": 1.5}}
+        assert monitor.waits == {"/job:ps/task:0": TaskWaits(7, {"/job:worker/task:0": 3}, {"/job:worker/task:0": 1.5})}
         what(links, of)
         await anyio.sleep(5)
         report = monitor.report("/job:ps/task:0")

@@ -109,7 +109,7 @@ class RecoveryManager:
         self._leaving: frozenset[str] = frozenset()
         """The members that are about to leave, by our wish: views that still have them are on their way."""
         self.on_task_up: Callable[[str], Coroutine[Any, Any, None]] = _nothing
-        """Awaited with each task that has come up, has heard of the epoch, and takes everybody's steps."""
+        """Awaited, beside the steps, with each task that has heard of the epoch and takes everybody's steps."""
         self._told: dict[str, tuple[int, int | None]] = {}
         """The epoch that each incarnation of a task has confirmed."""
 
@@ -257,7 +257,7 @@ class RecoveryManager:
     # ---- restarts
 
     def replaces_slow(self, task: str) -> bool:
-        """Whether a slow task is replaced now. It counts as a restart."""
+        """Whether a slow task is replaced now, by the policy and its budget."""
         return self._restarts.policy.replaces_slow and self.may_retry(f"{task} is slow") is not None
 
     async def ask_to_leave(self, task: str) -> None:
@@ -446,7 +446,7 @@ class RecoveryManager:
                 await self.monitor.call(task, SetEpoch(epoch, only))
                 self._told[task] = epoch, incarnation
                 if not only:
-                    await self.on_task_up(task)
+                    self._root.start(self.on_task_up(task))
             except ValueError:
                 if epoch == self.epoch:  # else it has heard of a later epoch of ours
                     failures.append(_superseded(task, epoch))

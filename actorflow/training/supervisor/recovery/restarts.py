@@ -34,9 +34,9 @@ class RestartPolicy:
         when: after which ends the supervisor starts a task again: "always"; "on-failure", unless it ended in good order and with
             exit status 0; or "never". A task that stays down is waited for, until somebody else starts it, such as
             `LocalCluster.restart`.
-        replaces_slow: whether a task that is said to be slow (`Rules.slow_factor`) is replaced, within the same budget. A task
-            of a `LocalCluster` is ended and started again, and that is a loss as any other. Another task is asked to leave the
-            cluster, once its variables are elsewhere; its scheduler starts another task.
+        replaces_slow: whether a task that is said to be slow (`Rules.slow_factor`) is replaced, at most `most` times within
+            `window_seconds`. A task of a `LocalCluster` is ended and started again, and that is a loss as any other. Another
+            task is asked to leave the cluster, once its variables are elsewhere; its scheduler starts another task.
 
     Raises:
         InvalidArgumentError: `when` is none of these, or is "never" though slow tasks are to be replaced.
