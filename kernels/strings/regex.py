@@ -256,7 +256,7 @@ _LITERAL = re.compile(rb"[\x20-\x7e]+")
 
 
 def is_literal(pattern: bytes) -> bool:
-    """Whether a pattern matches itself alone: characters of ASCII, none of which means anything else."""
+    """Whether a pattern matches itself alone: it has only characters of ASCII without a special meaning."""
     return _LITERAL.fullmatch(pattern) is not None and not set(rb"\.^$|?*+()[]{}") & set(pattern)
 
 

@@ -150,7 +150,7 @@ def test_a_task_is_slow_if_others_wait_for_each_of_its_logical_workers(
     judge = SlowTasks(3.0)
     assert judge.look(waited(waits, 1, tensors), replicas, 10.0) == {}, "one span of time says nothing"
     assert judge.look(waited(waits, 2, tensors), replicas, 10.0) == pytest.approx(slow)
-    assert judge.look(waited(waits, 2, tensors), replicas, 10.0) == {}, "nobody has waited since"
+    assert judge.look(waited(waits, 2, tensors), replicas, 10.0) == {}, "no task has waited for another since"
 
 
 def waited(waits: dict[str, dict[str, float]], spans: int, tensors: int) -> dict[str, TaskWaits]:

@@ -156,7 +156,7 @@ def _another(address: str, link: TaskLink, task: str) -> OpError:
 
 
 class Links:
-    """The links of a process: those that it opened, by task and address, and those that were opened to it, by identity."""
+    """The links of a process: outbound links by task and address, inbound links by the identity of the peer."""
 
     def __init__(
         self,

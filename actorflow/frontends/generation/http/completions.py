@@ -23,7 +23,7 @@ _MOST_CHOICES = 16
 _ABSENT = frozenset(("best_of", "logprobs", "suffix", "presence_penalty", "frequency_penalty", "logit_bias"))
 """Fields that may be there with a value that asks for nothing."""
 _COUNTS = frozenset(("best_of", "logprobs"))
-"""Those of them for which 0 asks for something."""
+"""Fields of `_ABSENT` for which 0 asks for something."""
 _FIELDS = _ABSENT | frozenset(
     ("model", "prompt", "max_tokens", "temperature", "top_p", "top_k", "n", "stream", "stream_options", "stop")
     + ("seed", "echo", "user")

@@ -58,7 +58,7 @@ def question(path: str, models: Mapping[str, Served], measures: Measures, most_r
 
 
 def _listed(models: Mapping[str, Served]) -> dict[str, Any]:
-    """The models with their versions, and beside them those that answer as OpenAI's clients read a list of models."""
+    """The models with their versions as `models`, and in the form of OpenAI's list as `data`."""
     own = [{"name": name, "versions": served.available()} for name, served in models.items()]
     data = [
         {"id": name, "object": "model", "created": served.versions[versions[-1]].since, "owned_by": "actorflow"}

@@ -57,15 +57,15 @@ def joint_sizes(*shapes: Sequence[Any]) -> list[Any]:
 
 
 def _joint(a: Any, b: Any, shapes: Sequence[Sequence[Any]]) -> Any:
-    known = [size for size in (a, b) if isinstance(size, int)]
-    if 1 in known:
+    numbers = [size for size in (a, b) if isinstance(size, int)]
+    if 1 in numbers:
         return b if isinstance(a, int) and a == 1 else a
-    if len(known) == 2 and a != b:
+    if len(numbers) == 2 and a != b:
         names = ", ".join(str(tuple(size if isinstance(size, int) else None for size in sizes)) for sizes in shapes)
         raise ValueError(f"Shapes can't be broadcast together: {names}. Sizes of an axis are equal, or 1.")
-    return known[0] if known else af.where_v2(af.equal(a, 1), b, a)
+    return numbers[0] if numbers else af.where_v2(af.equal(a, 1), b, a)
 
 
 def static(sizes: Sequence[Any]) -> list[int | None]:
-    """Sizes as a trace knows them: None for those that are tensors."""
+    """The sizes of a trace: None in the place of each tensor."""
     return [size if isinstance(size, int) else None for size in sizes]

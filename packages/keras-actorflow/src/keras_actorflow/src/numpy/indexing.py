@@ -52,8 +52,8 @@ def take_along_axis(x: Any, indices: Any, axis: Any = None) -> Any:
     size = size_of(rows, -1)
     rows = af.broadcast_to(rows, vector([*batch, size]))
     places = af.broadcast_to(places, vector([*batch, size_of(places, -1)]))
-    found = af.gather(rows, _from_end(places, size), axis=rank - 1, batch_dims=rank - 1)
-    return af.transpose(found, [int(number) for number in back])
+    picked = af.gather(rows, _from_end(places, size), axis=rank - 1, batch_dims=rank - 1)
+    return af.transpose(picked, [int(number) for number in back])
 
 
 def where(condition: Any, x1: Any = None, x2: Any = None) -> Any:
